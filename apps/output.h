@@ -1,0 +1,30 @@
+// What every verb that produces findings shares: where the report goes, baseline, suppressions, exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/model/finding.h"
+
+namespace CLI {
+class App;
+}
+
+namespace deadheat::apps {
+
+struct OutputOptions {
+  std::string findings;               // --findings FILE: write findings.json there
+  std::vector<std::string> formats;   // --format text|json|sarif|junit|html, repeatable
+  std::vector<std::string> outputs;   // -o FILE for each format, in order; default stdout
+  std::string baseline;               // --baseline old.json
+  std::vector<std::string> suppressions;  // --suppressions FILE
+  std::string colour = "auto";        // --color auto|always|never
+  std::string strip_prefix;           // --strip-path-prefix
+  int exit_code = 66;                 // --exit-code for findings
+};
+
+void add_output_options(CLI::App& app, OutputOptions& options);
+// Applies baseline and suppressions, writes every report asked for, and returns the exit code.
+int emit(const model::FindingsFile& findings, const OutputOptions& options);
+
+}  // namespace deadheat::apps

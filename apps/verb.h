@@ -1,0 +1,40 @@
+// A verb of the one command-line tool. Each verb is one file; main.cc lists them.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "lib/base/result.h"
+
+namespace CLI {
+class App;
+}
+
+namespace deadheat::apps {
+
+// Exit codes that people hard-code (docs/guides/exit-codes.md).
+enum ExitCode : int {
+  kNothingFound = 0,
+  kUsage = 2,
+  kFinding = 66,
+  kCannotRun = 77,
+  kTimedOut = 124,
+};
+
+struct Verb {
+  std::string name;
+  std::string summary;   // one line for `deadheat --help`
+  std::string example;   // one command line for `deadheat VERB --help`
+  // Adds the verb's options to its (sub)command and returns what to run once they are parsed.
+  std::function<std::function<int()>(CLI::App&)> setup;
+};
+
+Verb analyze_verb();
+Verb trace_verb();
+Verb report_verb();
+Verb doctor_verb();
+
+// "deadheat: message" and "  hint: ..." on stderr; returns `code`.
+int fail(const Error& error, int code = kUsage);
+
+}  // namespace deadheat::apps

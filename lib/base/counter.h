@@ -1,0 +1,22 @@
+// A counter that a result carries: how often something was lost, capped, skipped or seen.
+// `name` is stable and machine-readable; `meaning` is the sentence a report prints beside a non-zero value.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace deadheat {
+
+struct Counter {
+  std::string name;
+  uint64_t value = 0;
+  std::string meaning;
+  bool is_loss = true;  // false: a statistic; true: information that the result lacks
+
+  friend bool operator==(const Counter&, const Counter&) = default;
+};
+
+using Counters = std::vector<Counter>;
+
+}  // namespace deadheat

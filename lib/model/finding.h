@@ -1,0 +1,42 @@
+// Finding: a candidate with its evidence; and FindingsFile, the content of a findings.json.
+// The verdict is always folded from the evidence; the JSON form repeats it for readers and it is ignored on input.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/base/counter.h"
+#include "lib/model/candidate.h"
+#include "lib/model/evidence.h"
+#include "lib/model/verdict.h"
+
+namespace deadheat::model {
+
+struct Finding {
+  Candidate candidate;
+  std::vector<Evidence> evidence;
+  friend bool operator==(const Finding&, const Finding&) = default;
+};
+
+// How the file came to be: one entry per verb that wrote to it.
+struct Origin {
+  std::string tool_version;
+  std::string verb;                    // "analyze"
+  std::vector<std::string> arguments;  // as given
+  std::string engine;                  // "hb", "hybrid --edges=paper", "rdit"
+  std::string input;                   // trace or program
+  Counters counters;                   // losses and statistics of this run
+  std::vector<std::string> problems;   // damage met in the input, one line each
+  friend bool operator==(const Origin&, const Origin&) = default;
+};
+
+struct FindingsFile {
+  std::vector<Origin> origins;
+  std::vector<Finding> findings;
+  friend bool operator==(const FindingsFile&, const FindingsFile&) = default;
+};
+
+// Adds a finding, or merges it into the one with the same identity (see identity.h): pcs, found_by and evidence unite.
+void add_finding(FindingsFile& file, Finding finding);
+
+}  // namespace deadheat::model
