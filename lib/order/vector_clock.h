@@ -1,0 +1,103 @@
+// Vector clocks and epochs. Freestanding: the runtime inside the program under test uses this header too, so it
+// needs nothing but libc, never throws and treats "no memory" as the caller's matter (grow returns false).
+//
+// Component i is how much of thread i's past is known. Components past size() are 0.
+#pragma once
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+namespace deadheat::order {
+
+using Tick = uint32_t;
+
+// One component of a clock: "thread up to tick". Tick 0 is before everything: no thread ever runs at it.
+struct Epoch {
+  uint32_t thread = 0;
+  Tick tick = 0;
+};
+
+class VectorClock {
+ public:
+  VectorClock() = default;
+  VectorClock(const VectorClock&) = delete;
+  VectorClock& operator=(const VectorClock&) = delete;
+  VectorClock(VectorClock&& other) noexcept : ticks_(other.ticks_), size_(other.size_), capacity_(other.capacity_) {
+    other.ticks_ = nullptr;
+    other.size_ = other.capacity_ = 0;
+  }
+  VectorClock& operator=(VectorClock&& other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~VectorClock() { free(ticks_); }
+
+  void swap(VectorClock& other) {
+    VectorClock* a = this;
+    Tick* const ticks = a->ticks_;
+    const uint32_t size = a->size_, capacity = a->capacity_;
+    a->ticks_ = other.ticks_, a->size_ = other.size_, a->capacity_ = other.capacity_;
+    other.ticks_ = ticks, other.size_ = size, other.capacity_ = capacity;
+  }
+
+  uint32_t size() const { return size_; }
+  bool empty() const { return size_ == 0; }
+  const Tick* data() const { return ticks_; }
+  Tick get(uint32_t thread) const { return thread < size_ ? ticks_[thread] : 0; }
+  // Everything up to the epoch is known.
+  bool covers(Epoch epoch) const { return epoch.tick <= get(epoch.thread); }
+  bool covers(const VectorClock& other) const {
+    for (uint32_t i = 0; i < other.size_; ++i)
+      if (other.ticks_[i] > get(i)) return false;
+    return true;
+  }
+
+  bool set(uint32_t thread, Tick tick) {
+    if (!grow(thread + 1)) return false;
+    ticks_[thread] = tick;
+    return true;
+  }
+  void clear() { size_ = 0; }
+
+  // Pointwise maximum.
+  bool join(const VectorClock& other) {
+    if (!grow(other.size_)) return false;
+    const Tick* const from = other.ticks_;
+    for (uint32_t i = 0; i < other.size_; ++i) ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
+    return true;
+  }
+  bool assign(const VectorClock& other) {
+    if (other.size_ == 0) {
+      size_ = 0;
+      return true;
+    }
+    if (!grow(other.size_)) return false;
+    size_ = other.size_;
+    memcpy(ticks_, other.ticks_, other.size_ * sizeof(Tick));
+    return true;
+  }
+
+  // Makes components [0, size) addressable.
+  bool grow(uint32_t size) {
+    if (size <= size_) return true;
+    if (size > capacity_) {
+      uint32_t capacity = capacity_ == 0 ? 8 : capacity_;
+      while (capacity < size) capacity *= 2;
+      void* const grown = realloc(ticks_, capacity * sizeof(Tick));
+      if (grown == nullptr) return false;
+      ticks_ = static_cast<Tick*>(grown);
+      capacity_ = capacity;
+    }
+    memset(ticks_ + size_, 0, (size - size_) * sizeof(Tick));
+    size_ = size;
+    return true;
+  }
+
+ private:
+  Tick* ticks_ = nullptr;
+  uint32_t size_ = 0;
+  uint32_t capacity_ = 0;
+};
+
+}  // namespace deadheat::order
