@@ -1,0 +1,53 @@
+#include "apps/catalog.h"
+
+#include <CLI/CLI.hpp>
+
+namespace deadheat::apps {
+
+const std::vector<CatalogEntry>& catalog() {
+  static const std::vector<CatalogEntry> entries = {
+#ifdef DEADHEAT_HAVE_ANALYZE
+      {"find", analyze_verb()},
+#endif
+#ifdef DEADHEAT_HAVE_REPORT
+      {"report", report_verb()},
+#endif
+#ifdef DEADHEAT_HAVE_TRACE
+      {"look inside", trace_verb()},
+#endif
+      {"this machine", doctor_verb()}, {"", man_verb()}, {"", completion_verb()},
+  };
+  return entries;
+}
+
+PreparedVerb prepare(const Verb& verb) {
+  PreparedVerb prepared;
+  prepared.app = std::make_unique<CLI::App>(verb.summary, "deadheat " + verb.name);
+  prepared.app->option_defaults()->always_capture_default();
+  prepared.app->set_help_flag("-h,--help", "show this help");
+  prepared.app->footer(verb.example);
+  prepared.run = verb.setup(*prepared.app);
+  return prepared;
+}
+
+std::string main_help() {
+  std::string text = "deadheat " DEADHEAT_VERSION
+                     ": finds races, says why they are races, and shows them\n\n"
+                     "usage: deadheat VERB [options] [FILE...]     deadheat help VERB\n";
+  std::string stage;
+  for (const CatalogEntry& entry : catalog()) {
+    if (entry.stage.empty()) continue;
+    if (entry.stage != stage) text += "\n" + entry.stage + ":\n";
+    stage = entry.stage;
+    std::string line = "  " + entry.verb.name;
+    line.resize(std::max<size_t>(line.size() + 2, 12), ' ');
+    text += line + entry.verb.summary + "\n";
+  }
+  text +=
+      "\nexit status: 0 nothing found, 66 a finding, 77 cannot run here, 2 usage\n"
+      "options also from DEADHEAT_OPTIONS=key=value:... (help=1 lists them), .deadheat\n"
+      "example: deadheat analyze trace.std\n";
+  return text;
+}
+
+}  // namespace deadheat::apps
