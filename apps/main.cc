@@ -37,7 +37,8 @@ int unknown_verb(const std::string& word) {
   std::error_code ignored;
   if (word.starts_with("-")) {
     const std::vector<std::string> flags = {"--help", "--version", "-h", "-V"};
-    return fail({unknown("option", word, flags), "deadheat --help"});
+    return fail(
+        {unknown("option", word, flags), nearest(word, flags).empty() ? "deadheat --help" : ""});
   }
   if (nearest(word, names).empty() && std::filesystem::exists(word, ignored)) {
     return fail(

@@ -111,17 +111,17 @@ Error explain(const CLI::ParseError& error, const CLI::App& top) {
     if (left.empty()) return {app.get_name() + " needs a command: " + all, see};
     return {unknown("command", left.front(), commands), all};
   }
-  if (error.get_name() == "ExtrasError" && !left.empty()) {
+  if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
     return {"unexpected argument '" + left.front() + "'", "usage: " + usage_line(app)};
   }
-  if (error.get_name() == "RequiredError") {
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
     std::string what = error.what();
     const std::string name = what.substr(0, what.find(" is required"));
     const std::vector<OptionRow> rows = option_rows(app);
     const OptionRow* row = row_named(name, rows);
     return {"missing " + (row == nullptr ? name : row->spelling()), "usage: " + usage_line(app)};
   }
-  if (error.get_name() == "ArgumentMismatch") {
+  if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     const std::string what = error.what();
     const std::string name = what.substr(0, what.find(": "));
     const std::vector<OptionRow> rows = option_rows(app);
