@@ -1,9 +1,12 @@
-// Candidate: a kind plus two or more roles, each a site and what it does there. What any finder yields.
+// Candidate: a kind plus two or more roles, each a site and what it does there. What any finder
+// yields.
 //
-// Data races have two roles. RacePro's wait-wakeups and wakeup-waits races have three. The order of the roles
-// is canonical only for kinds whose roles are symmetric (see identity.h); evidence refers to roles by index.
+// Data races have two roles. RacePro's wait-wakeups and wakeup-waits races have three. No meaning
+// hangs on the order of the roles except that evidence refers to them by index; identity.h matches
+// them in any order.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -13,18 +16,33 @@
 namespace deadheat::model {
 
 enum class CandidateKind : uint8_t {
-  kDataRace,     // unordered conflicting memory accesses, one of them not atomic
-  kOrder,        // conflicting atomic accesses or lock acquisitions: explored for failures, never a data race
-  kCollision,    // a watchpoint saw both at one place and time; one side may be atomic in the source
-  kLoadStore,    // RacePro 5.3.1
+  kDataRace,  // unordered conflicting memory accesses, one of them not atomic
+  kOrder,  // conflicting atomic accesses or lock acquisitions: explored for failures, never a data
+           // race
+  kCollision,  // a watchpoint saw both at one place and time; one side may be atomic in the source
+  kLoadStore,  // RacePro 5.3.1
   kWaitWakeups,  // RacePro 5.3.2: one wait, two wake-ups
   kWakeupWaits,  // RacePro 5.3.3: one wake-up, two waits
   kCount
 };
 
-enum class AccessKind : uint8_t { kUnknown, kRead, kWrite, kAtomicRead, kAtomicWrite, kFree, kAcquire, kLoad, kStore, kWait, kWakeup, kCount };
+enum class AccessKind : uint8_t {
+  kUnknown,
+  kRead,
+  kWrite,
+  kAtomicRead,
+  kAtomicWrite,
+  kFree,
+  kAcquire,
+  kLoad,
+  kStore,
+  kWait,
+  kWakeup,
+  kCount
+};
 
-bool is_write(AccessKind kind);
+bool is_write(
+    AccessKind kind);  // changes the location: writes, atomic writes, free, store, wake-up
 bool is_atomic(AccessKind kind);
 
 struct Frame {
@@ -34,18 +52,21 @@ struct Frame {
   std::string module;
   uint64_t offset = 0;
   friend bool operator==(const Frame&, const Frame&) = default;
+  friend auto operator<=>(const Frame&, const Frame&) = default;
 };
 
 // One dynamic access, as an example of what a role did in an execution.
 struct Access {
   AccessKind kind = AccessKind::kUnknown;
   uint64_t size = 0;
-  std::string location;             // what was accessed: "V12", "0x7f3a...", "global g_total", "heap block of 64 bytes"
-  std::string thread;               // name or number of the thread or process
-  std::vector<std::string> locks;   // held at the access
-  std::vector<Frame> stack;         // innermost first; may be empty
-  uint64_t event = 0;               // number of the event in its trace, from 1; 0 when unknown
+  std::string location;  // what was accessed: "V12", "0x7f3a...", "global g_total", "heap block of
+                         // 64 bytes"
+  std::string thread;    // name or number of the thread or process
+  std::vector<std::string> locks;  // held at the access
+  std::vector<Frame> stack;        // innermost first; may be empty
+  uint64_t event = 0;              // number of the event in its trace, from 1; 0 when unknown
   friend bool operator==(const Access&, const Access&) = default;
+  friend auto operator<=>(const Access&, const Access&) = default;
 };
 
 struct Role {
@@ -57,9 +78,15 @@ struct Role {
 
 struct Candidate {
   CandidateKind kind = CandidateKind::kDataRace;
-  std::vector<Role> roles;              // two or more
-  std::vector<std::string> found_by;    // finders, sorted, unique: "hb", "hybrid", "rdit", "scan", "watch", ...
+  std::vector<Role> roles;  // two or more
+  std::vector<std::string>
+      found_by;  // finders, sorted, unique: "hb", "hybrid", "rdit", "scan", "watch", ...
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
+
+// "Data race on Account::balance: write in transfer() and read in audit()". Carries no line number
+// where a name is known, so that it survives edits elsewhere; two races may share a title, their
+// display_id tells them apart.
+std::string title(const Candidate& candidate);
 
 }  // namespace deadheat::model

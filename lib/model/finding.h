@@ -1,11 +1,13 @@
 // Finding: a candidate with its evidence; and FindingsFile, the content of a findings.json.
-// The verdict is always folded from the evidence; the JSON form repeats it for readers and it is ignored on input.
+// The verdict is always folded from the evidence; the JSON form repeats it for readers and it is
+// ignored on input.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "lib/base/counter.h"
+#include "lib/base/result.h"
 #include "lib/model/candidate.h"
 #include "lib/model/evidence.h"
 #include "lib/model/verdict.h"
@@ -14,7 +16,7 @@ namespace deadheat::model {
 
 struct Finding {
   Candidate candidate;
-  std::vector<Evidence> evidence;
+  std::vector<Evidence> evidence;  // ids are unique and not empty
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
@@ -36,7 +38,19 @@ struct FindingsFile {
   friend bool operator==(const FindingsFile&, const FindingsFile&) = default;
 };
 
-// Adds a finding, or merges it into the one with the same identity (see identity.h): pcs, found_by and evidence unite.
+// The verdict over the finding's evidence, by the rules of its candidate's kind.
+Verdict fold(const Finding& finding);
+
+// Adds a finding, or merges it into the one with the same identity (Match::kSame, see identity.h):
+// pcs, found_by and evidence unite; where one side knows less about a site, it learns from the
+// other. Findings that are only likely the same stay apart. Roles that are named in another order
+// are renumbered, in the evidence too. One pass over the file: thousands of findings are fine,
+// hundreds of thousands would want an index.
 void add_finding(FindingsFile& file, Finding finding);
+
+// What every findings file must hold to: at least two roles, unique non-empty evidence ids, steps
+// and accesses that refer to roles there are, sorted unique pcs and finders. An Error names the
+// place, as in "findings[3].roles".
+Status check(const FindingsFile& file);
 
 }  // namespace deadheat::model

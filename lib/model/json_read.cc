@@ -1,0 +1,270 @@
+// Text to FindingsFile: measured first (depth, number of values), then parsed, then read field by
+// field.
+#include <algorithm>
+#include <array>
+
+#include "lib/base/file.h"
+#include "lib/model/json.h"
+#include "lib/model/json_cursor.h"
+
+namespace deadheat::model {
+namespace {
+
+// The format is 8 levels deep; the rest is room for unknown fields. Values cost up to 64 bytes each
+// when parsed, so that the second limit bounds memory near 1 GiB; 10,000 findings with full stacks
+// have about 3 million values.
+constexpr size_t kMostLevels = 64;
+constexpr size_t kMostValues = 16'000'000;
+constexpr size_t kMostBytes = size_t{512} << 20;
+
+std::string position(std::string_view text, size_t offset) {
+  const std::string_view before = text.substr(0, std::min(offset, text.size()));
+  const auto line = 1 + std::count(before.begin(), before.end(), '\n');
+  const size_t column = before.size() - (before.rfind('\n') + 1) + 1;
+  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+}
+
+// Counts brackets and separators outside strings; says nothing about whether the text is JSON.
+std::optional<Error> measure(std::string_view text) {
+  if (text.size() > kMostBytes)
+    return Error{"the document has " + with_thousands(text.size()) +
+                     " bytes; the most that is read is " + with_thousands(kMostBytes),
+                 "split the findings into several files"};
+  size_t levels = 0, values = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (quoted) {
+      if (c == '\\') ++i;
+      if (c == '"') quoted = false;
+      continue;
+    }
+    if (c == '"') quoted = true;
+    if (c == '[' || c == '{' || c == ',') ++values;
+    if (c == '[' || c == '{') ++levels;
+    if ((c == ']' || c == '}') && levels > 0) --levels;
+    if (levels > kMostLevels)
+      return Error{"nested more than " + std::to_string(kMostLevels) + " levels deep at " +
+                       position(text, i),
+                   "this is not a findings file that Deadheat wrote"};
+    if (values > kMostValues)
+      return Error{"more than " + with_thousands(kMostValues) + " values at " + position(text, i),
+                   "split the findings into several files"};
+  }
+  return std::nullopt;
+}
+
+template <typename T, typename Read>
+void read_all(const Cursor& at, std::vector<T>& out, Read read) {
+  at.each([&](const Cursor& element) {
+    T value{};
+    read(element, value);
+    out.push_back(std::move(value));
+  });
+}
+
+constexpr auto kText = [](const Cursor& at, std::string& out) { at.read(out); };
+
+// The kinds of fields that structures consist of.
+void text(const Cursor& at, const char* key, std::string& out, bool required = false) {
+  at.field(key, [&](const Cursor& field) { field.read(out); }, required);
+}
+void texts(const Cursor& at, const char* key, std::vector<std::string>& out) {
+  at.field(key, [&](const Cursor& field) { read_all(field, out, kText); });
+}
+void flag(const Cursor& at, const char* key, bool& out) {
+  at.field(key, [&](const Cursor& field) { field.read(out); });
+}
+template <typename Unsigned>
+void number(const Cursor& at, const char* key, Unsigned& out, bool required = false) {
+  at.field(key, [&](const Cursor& field) { field.read_number(out); }, required);
+}
+template <typename Enum>
+void word(const Cursor& at, const char* key, Enum& out, bool required = false) {
+  at.field(key, [&](const Cursor& field) { field.read_name(out); }, required);
+}
+
+template <typename T>
+void sort_unique(std::vector<T>& values) {
+  std::sort(values.begin(), values.end());
+  values.erase(std::unique(values.begin(), values.end()), values.end());
+}
+
+void read_site(const Cursor& at, Site& site) {
+  if (!at.object()) return;
+  word(at, "kind", site.kind, true);
+  text(at, "module", site.module);
+  text(at, "build_id", site.build_id);
+  at.field("pcs", [&](const Cursor& field) {
+    read_all(field, site.pcs, [](const Cursor& pc, uint64_t& out) { pc.read_hex(out); });
+  });
+  sort_unique(site.pcs);
+  text(at, "function", site.function);
+  text(at, "file", site.file);
+  number(at, "line", site.line);
+  number(at, "column", site.column);
+  number(at, "function_line", site.function_line);
+  text(at, "source_text", site.source_text);
+  text(at, "variable", site.variable);
+  text(at, "program", site.program);
+  text(at, "syscall", site.syscall);
+  text(at, "object", site.object);
+  text(at, "label", site.label);
+}
+
+void read_role(const Cursor& at, Role& role) {
+  if (!at.object()) return;
+  text(at, "name", role.name);
+  word(at, "access", role.access);
+  at.field("site", [&](const Cursor& field) { read_site(field, role.site); }, true);
+}
+
+void read_frame(const Cursor& at, Frame& frame) {
+  if (!at.object()) return;
+  text(at, "function", frame.function);
+  text(at, "file", frame.file);
+  number(at, "line", frame.line);
+  text(at, "module", frame.module);
+  at.field("offset", [&](const Cursor& field) { field.read_hex(frame.offset); });
+}
+
+void read_access(const Cursor& at, Access& access) {
+  if (!at.object()) return;
+  word(at, "kind", access.kind);
+  number(at, "size", access.size);
+  text(at, "location", access.location);
+  text(at, "thread", access.thread);
+  texts(at, "locks", access.locks);
+  at.field("stack", [&](const Cursor& field) { read_all(field, access.stack, read_frame); });
+  number(at, "event", access.event);
+}
+
+void read_step(const Cursor& at, Step& step) {
+  if (!at.object()) return;
+  number(at, "role", step.role, true);
+  text(at, "what", step.what);
+  at.field("site", [&](const Cursor& field) { read_site(field, step.site); });
+  number(at, "event", step.event);
+  flag(at, "racing", step.racing);
+}
+
+void read_consequence(const Cursor& at, Consequence& consequence) {
+  if (!at.object()) return;
+  word(at, "kind", consequence.kind, true);
+  text(at, "detail", consequence.detail);
+}
+
+void read_trial(const Cursor& at, Trial& trial) {
+  if (!at.object()) return;
+  text(at, "confirmer", trial.confirmer);
+  word(at, "wished", trial.wished);
+  number(at, "patience_ns", trial.patience_ns);
+  text(at, "schedule", trial.schedule);
+}
+
+void read_evidence(const Cursor& at, Evidence& e) {
+  if (!at.object()) return;
+  text(at, "id", e.id, true);
+  text(at, "withdraws", e.withdraws);
+  text(at, "execution", e.execution);
+  text(at, "source", e.source);
+  word(at, "outcome", e.outcome, true);
+  word(at, "proof", e.proof);
+  word(at, "order", e.order);
+  word(at, "ordered", e.ordered);
+  word(at, "schedulable", e.schedulable);
+  flag(at, "maximum_timeout", e.maximum_timeout);
+  at.field("consequence", [&](const Cursor& field) { read_consequence(field, e.consequence); });
+  at.field("trial", [&](const Cursor& field) { read_trial(field, e.trial.emplace()); });
+  at.field("accesses", [&](const Cursor& field) { read_all(field, e.accesses, read_access); });
+  at.field("steps", [&](const Cursor& field) { read_all(field, e.steps, read_step); });
+  text(at, "why", e.why);
+  text(at, "repeat", e.repeat);
+}
+
+void read_finding(const Cursor& at, Finding& finding) {
+  if (!at.object()) return;
+  word(at, "kind", finding.candidate.kind, true);
+  at.field(
+      "roles", [&](const Cursor& field) { read_all(field, finding.candidate.roles, read_role); },
+      true);
+  texts(at, "found_by", finding.candidate.found_by);
+  sort_unique(finding.candidate.found_by);
+  at.field("evidence",
+           [&](const Cursor& field) { read_all(field, finding.evidence, read_evidence); });
+}
+
+void read_counter(const Cursor& at, Counter& counter) {
+  if (!at.object()) return;
+  text(at, "name", counter.name, true);
+  number(at, "value", counter.value, true);
+  text(at, "meaning", counter.meaning);
+  flag(at, "is_loss", counter.is_loss);
+}
+
+void read_origin(const Cursor& at, Origin& origin) {
+  if (!at.object()) return;
+  text(at, "tool_version", origin.tool_version);
+  text(at, "verb", origin.verb);
+  texts(at, "arguments", origin.arguments);
+  text(at, "engine", origin.engine);
+  text(at, "input", origin.input);
+  at.field("counters",
+           [&](const Cursor& field) { read_all(field, origin.counters, read_counter); });
+  texts(at, "problems", origin.problems);
+}
+
+// Before anything else is looked at: a later version may have changed everything else.
+void read_header(const Cursor& at) {
+  if (!at.object()) return;
+  std::string format;
+  if (at.value().contains("format")) text(at, "format", format);
+  if (format != kFindingsFormat) {
+    return at.fail(
+        "not a findings file: \"format\" is not \"" + std::string(kFindingsFormat) + "\"",
+        "name a file that deadheat wrote with --findings or --format json");
+  }
+  uint64_t version = 0;
+  number(at, "version", version, true);
+  if (at.failed() || version == kFindingsVersion) return;
+  at.fail("findings version " + std::to_string(version) +
+              " is not understood; this program reads version " + std::to_string(kFindingsVersion),
+          version > kFindingsVersion ? "use a newer deadheat" : "write the file anew");
+}
+
+}  // namespace
+
+Result<FindingsFile> from_json(std::string_view document) {
+  if (auto error = measure(document)) return *error;
+  Cursor::Json json;
+  try {
+    json = Cursor::Json::parse(document.begin(), document.end());
+  } catch (const Cursor::Json::parse_error& error) {
+    const size_t offset = error.byte > 0 ? error.byte - 1 : 0;
+    return Error{
+        "not JSON at " + position(document, offset) + " (byte " + std::to_string(offset) + ")",
+        document.empty() ? "the file is empty" : "was the file cut short or edited by hand?"};
+  } catch (const std::exception& error) {
+    return Error{std::string("cannot parse the JSON: ") + error.what(), ""};
+  }
+  std::optional<Error> problem;
+  const Cursor root(json, problem);
+  FindingsFile file;
+  read_header(root);
+  root.field("origins", [&](const Cursor& field) { read_all(field, file.origins, read_origin); });
+  root.field(
+      "findings", [&](const Cursor& field) { read_all(field, file.findings, read_finding); }, true);
+  if (problem) return *problem;
+  if (Status status = check(file); !status) return status.error();
+  return file;
+}
+
+Result<FindingsFile> read_findings(const std::string& path) {
+  auto content = read_file(path);
+  if (!content) return content.error();
+  auto file = from_json(*content);
+  if (file) return file;
+  return Error{path + ": " + file.error().message, file.error().hint};
+}
+
+}  // namespace deadheat::model

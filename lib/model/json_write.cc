@@ -1,0 +1,224 @@
+// FindingsFile to text. One function a type; fields in the order of the schema; what equals its
+// default is left out.
+#include <nlohmann/json.hpp>
+
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/model/enum_names.h"
+#include "lib/model/identity.h"
+#include "lib/model/json.h"
+
+namespace deadheat::model {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+void put(Json& object, const char* key, const std::string& text) {
+  if (!text.empty()) object[key] = text;
+}
+
+void put(Json& object, const char* key, uint64_t number) {
+  if (number != 0) object[key] = number;
+}
+
+void put_hex(Json& object, const char* key, uint64_t address) {
+  if (address != 0) object[key] = hex(address);
+}
+
+void put_flag(Json& object, const char* key, bool flag) {
+  if (flag) object[key] = true;
+}
+
+template <typename Enum>
+void put_name(Json& object, const char* key, Enum value) {
+  if (value != Enum{}) object[key] = name(value);
+}
+
+template <typename T, typename Write>
+void put_all(Json& object, const char* key, const std::vector<T>& values, Write write) {
+  if (values.empty()) return;
+  Json array = Json::array();
+  for (const T& value : values) array.push_back(write(value));
+  object[key] = std::move(array);
+}
+
+void put_texts(Json& object, const char* key, const std::vector<std::string>& texts) {
+  put_all(object, key, texts, [](const std::string& text) { return Json(text); });
+}
+
+Json write_site(const Site& site) {
+  Json json = Json::object();
+  json["kind"] = name(site.kind);
+  put(json, "module", site.module);
+  put(json, "build_id", site.build_id);
+  put_all(json, "pcs", site.pcs, [](uint64_t pc) { return Json(hex(pc)); });
+  put(json, "function", site.function);
+  put(json, "file", site.file);
+  put(json, "line", site.line);
+  put(json, "column", site.column);
+  put(json, "function_line", site.function_line);
+  put(json, "source_text", site.source_text);
+  put(json, "variable", site.variable);
+  put(json, "program", site.program);
+  put(json, "syscall", site.syscall);
+  put(json, "object", site.object);
+  put(json, "label", site.label);
+  return json;
+}
+
+Json write_role(const Role& role) {
+  Json json = Json::object();
+  put(json, "name", role.name);
+  put_name(json, "access", role.access);
+  json["site"] = write_site(role.site);
+  return json;
+}
+
+Json write_frame(const Frame& frame) {
+  Json json = Json::object();
+  put(json, "function", frame.function);
+  put(json, "file", frame.file);
+  put(json, "line", frame.line);
+  put(json, "module", frame.module);
+  put_hex(json, "offset", frame.offset);
+  return json;
+}
+
+Json write_access(const Access& access) {
+  Json json = Json::object();
+  put_name(json, "kind", access.kind);
+  put(json, "size", access.size);
+  put(json, "location", access.location);
+  put(json, "thread", access.thread);
+  put_texts(json, "locks", access.locks);
+  put_all(json, "stack", access.stack, write_frame);
+  put(json, "event", access.event);
+  return json;
+}
+
+Json write_step(const Step& step) {
+  Json json = Json::object();
+  json["role"] = step.role;
+  put(json, "what", step.what);
+  if (step.site != Site{}) json["site"] = write_site(step.site);
+  put(json, "event", step.event);
+  put_flag(json, "racing", step.racing);
+  return json;
+}
+
+Json write_consequence(const Consequence& consequence) {
+  Json json = Json::object();
+  json["kind"] = name(consequence.kind);
+  put(json, "detail", consequence.detail);
+  return json;
+}
+
+Json write_trial(const Trial& trial) {
+  Json json = Json::object();
+  put(json, "confirmer", trial.confirmer);
+  put_name(json, "wished", trial.wished);
+  put(json, "patience_ns", trial.patience_ns);
+  put(json, "schedule", trial.schedule);
+  return json;
+}
+
+Json write_evidence(const Evidence& e) {
+  Json json = Json::object();
+  json["id"] = e.id;
+  put(json, "withdraws", e.withdraws);
+  put(json, "execution", e.execution);
+  put(json, "source", e.source);
+  json["outcome"] = name(e.outcome);
+  put_name(json, "proof", e.proof);
+  put_name(json, "order", e.order);
+  put_name(json, "ordered", e.ordered);
+  put_name(json, "schedulable", e.schedulable);
+  put_flag(json, "maximum_timeout", e.maximum_timeout);
+  if (e.consequence != Consequence{}) json["consequence"] = write_consequence(e.consequence);
+  if (e.trial) json["trial"] = write_trial(*e.trial);
+  put_all(json, "accesses", e.accesses, write_access);
+  put_all(json, "steps", e.steps, write_step);
+  put(json, "why", e.why);
+  put(json, "repeat", e.repeat);
+  return json;
+}
+
+Json write_verdict(const Verdict& verdict) {
+  Json json = Json::object();
+  json["state"] = name(verdict.state);
+  json["basis"] = name(verdict.basis);
+  json["confidence"] = verdict.confidence;
+  if (verdict.consequence != Consequence{}) {
+    json["consequence"] = write_consequence(verdict.consequence);
+    json["consequence_basis"] = name(verdict.consequence_basis);
+  }
+  json["executions"] = verdict.executions;
+  put(json, "races", verdict.races);
+  put(json, "no_races", verdict.no_races);
+  put(json, "timeouts", verdict.timeouts);
+  put(json, "not_seen", verdict.not_seen);
+  put(json, "deadlocks", verdict.deadlocks);
+  put(json, "diverged", verdict.diverged);
+  put(json, "withdrawn", verdict.withdrawn);
+  put(json, "conflicts", verdict.conflicts);
+  return json;
+}
+
+Json write_finding(const Finding& finding) {
+  Json json = Json::object();
+  json["id"] = display_id(finding.candidate);
+  json["title"] = title(finding.candidate);
+  json["verdict"] = write_verdict(fold(finding));
+  json["kind"] = name(finding.candidate.kind);
+  json["roles"] = Json::array();
+  for (const Role& role : finding.candidate.roles) json["roles"].push_back(write_role(role));
+  put_texts(json, "found_by", finding.candidate.found_by);
+  put_all(json, "evidence", finding.evidence, write_evidence);
+  return json;
+}
+
+Json write_counter(const Counter& counter) {
+  Json json = Json::object();
+  json["name"] = counter.name;
+  json["value"] = counter.value;
+  put(json, "meaning", counter.meaning);
+  json["is_loss"] = counter.is_loss;
+  return json;
+}
+
+Json write_origin(const Origin& origin) {
+  Json json = Json::object();
+  put(json, "tool_version", origin.tool_version);
+  put(json, "verb", origin.verb);
+  put_texts(json, "arguments", origin.arguments);
+  put(json, "engine", origin.engine);
+  put(json, "input", origin.input);
+  put_all(json, "counters", origin.counters, write_counter);
+  put_texts(json, "problems", origin.problems);
+  return json;
+}
+
+}  // namespace
+
+std::string to_json(const FindingsFile& file) {
+  Json json = Json::object();
+  json["format"] = kFindingsFormat;
+  json["version"] = kFindingsVersion;
+  json["origins"] = Json::array();
+  for (const Origin& origin : file.origins) json["origins"].push_back(write_origin(origin));
+  json["findings"] = Json::array();
+  for (const Finding& finding : file.findings) json["findings"].push_back(write_finding(finding));
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Status write_findings(const std::string& path, const FindingsFile& file) {
+  // A file that no later verb could read is worse than none.
+  if (Status status = check(file); !status) {
+    Error error = status.error();
+    error.message = "cannot write " + path + ": " + error.message;
+    return error;
+  }
+  return write_file(path, to_json(file));
+}
+
+}  // namespace deadheat::model
