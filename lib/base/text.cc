@@ -29,7 +29,7 @@ std::string hex(uint64_t value) {
 
 std::string with_thousands(uint64_t value) {
   std::string digits = std::to_string(value);
-  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, ",");
+  for (size_t at = digits.size(); at > 3;) digits.insert(at -= 3, 1, ',');
   return digits;
 }
 

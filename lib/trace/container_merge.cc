@@ -1,0 +1,200 @@
+// The two merges of a container's streams (container_source.h says when which is used).
+#include <algorithm>
+
+#include "lib/trace/container_source.h"
+#include "lib/trace/container_stream.h"
+
+namespace deadheat::trace {
+namespace {
+
+// Ranges of regions that one batch may hold (64 MiB).
+constexpr size_t kMaxBatchRanges = 4 << 20;
+
+}  // namespace
+
+Batch ContainerSource::next_merged() {
+  Event* const begin = events_.data();
+  Event* const end = begin + events_.size();
+  Event* out = begin;
+  while (out < end) {
+    if (current_ == nullptr && (current_ = next_turn()) == nullptr) break;
+    Stream& stream = *current_;
+    if (stream.has_pending) {
+      emit_pending(stream, out++);
+      continue;
+    }
+    const auto stop = stream.decoder.run(out, end);
+    if (stop == ChunkDecoder::Stop::kFull) break;
+    if (stop == ChunkDecoder::Stop::kPending) {
+      stream.has_pending = true;
+      stream.pending_stamp = stream.decoder.pending().stamp;
+      if (stream.pending_stamp == kUnstamped) continue;
+      if (goes_first(stream)) {
+        if (!accept_stamp(stream)) current_ = nullptr;
+      } else {
+        count_memory(stream);
+        turns_.push_back({stream.pending_stamp, false, stream.number});
+        std::push_heap(turns_.begin(), turns_.end(), std::greater<>());
+        current_ = nullptr;
+      }
+      continue;
+    }
+    leave_chunk(stream, stop == ChunkDecoder::Stop::kBad);
+    if (!open_next_chunk(stream)) current_ = nullptr;
+  }
+  return {{begin, static_cast<size_t>(out - begin)}, ranges_};
+}
+
+bool ContainerSource::goes_first(const Stream& stream) const {
+  return turns_.empty() || Turn{stream.pending_stamp, false, stream.number} < turns_.front();
+}
+
+// The stream that comes next, with its pending event accepted (or at its start); null at the end or the horizon.
+ContainerSource::Stream* ContainerSource::next_turn() {
+  while (!finished_) {
+    if (turns_.empty()) {
+      finished_ = true;
+      break;
+    }
+    std::pop_heap(turns_.begin(), turns_.end(), std::greater<>());
+    const Turn turn = turns_.back();
+    turns_.pop_back();
+    Stream& stream = *streams_[turn.stream];
+    if (turn.start) {
+      if (open_next_chunk(stream)) return &stream;
+      continue;
+    }
+    if (!stream.loaded && !reload(stream)) continue;
+    if (accept_stamp(stream)) return &stream;
+  }
+  return nullptr;
+}
+
+bool ContainerSource::accept_stamp(Stream& stream) {
+  const uint64_t stamp = stream.pending_stamp;
+  if (finished_) return false;
+  if (stamp <= last_stamp_) {
+    const Chunk& chunk = index_.chunks[stream.chunks[stream.next_chunk - 1]];
+    break_stream(stream, "stamp " + std::to_string(stamp) + " was given before or goes backwards (after " +
+                             std::to_string(last_stamp_) + "), in the chunk at offset " + std::to_string(chunk.offset));
+    return false;
+  }
+  if (dense_stamps() && stamp != last_stamp_ + 1) {
+    if (!options_.ignore_gaps) {
+      stop_at_gap();
+      return false;
+    }
+    ++losses_.gaps_ignored;
+  }
+  last_stamp_ = stamp;
+  return true;
+}
+
+void ContainerSource::emit_pending(Stream& stream, Event* to) {
+  ChunkDecoder::Pending& pending = stream.decoder.pending();
+  *to = pending.event;
+  if (!pending.ranges.empty()) {
+    to->other = static_cast<uint32_t>(ranges_.size());
+    if (ranges_.size() + pending.ranges.size() <= kMaxBatchRanges) {
+      ranges_.insert(ranges_.end(), pending.ranges.begin(), pending.ranges.end());
+    } else {
+      // One range over all of them: the region reaches more than it did, which can hide a race, never invent one.
+      Range all = pending.ranges[0];
+      for (const Range& range : pending.ranges) all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+      ranges_.push_back(all);
+      to->size = 1;
+      ++losses_.regions_coarsened;
+    }
+  }
+  stream.has_pending = false;
+}
+
+// Every stamp of the window is one place in events_; what is not filled at the end was lost.
+Batch ContainerSource::next_window() {
+  if (finished_) return {};
+  const uint64_t begin = last_stamp_ + 1;
+  for (Event& event : events_) event.kind = EventKind::kCount;
+  while (!turns_.empty() && (turns_.back().stamp < begin || turns_.back().stamp - begin < events_.size())) {
+    Stream& stream = *streams_[turns_.back().stream];
+    turns_.pop_back();
+    if (open_next_chunk(stream)) active_.push_back(&stream);
+  }
+  uint64_t stored = 0;
+  for (Stream* stream : active_) fill_window(*stream, stored);
+  std::erase_if(active_, [](const Stream* stream) { return stream->ended; });
+  return {{events_.data(), close_window(stored)}, ranges_};
+}
+
+void ContainerSource::fill_window(Stream& stream, uint64_t& stored) {
+  current_ = &stream;  // keeps its chunk in memory
+  while (!stream.ended) {
+    if (stream.has_pending && !place_pending(stream, stored)) break;
+    if (!stream.loaded && !reload(stream)) break;
+    ChunkDecoder::Stop stop;
+    if (stream.decoder.every_stamped()) {
+      stop = stream.decoder.scatter(events_.data(), last_stamp_ + 1, events_.size(), stored);
+    } else {
+      Event* none = nullptr;
+      stop = stream.decoder.run(none, none);
+    }
+    if (stop == ChunkDecoder::Stop::kPending) {
+      stream.has_pending = true;
+      stream.pending_stamp = stream.decoder.pending().stamp;
+    }
+    if (stop == ChunkDecoder::Stop::kFull ||
+        (stop == ChunkDecoder::Stop::kPending && stream.pending_stamp == kUnstamped)) {
+      break_stream(stream, "an event without a stamp in a totally ordered trace, in the chunk at offset " +
+                               std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
+    } else if (stop == ChunkDecoder::Stop::kEnd || stop == ChunkDecoder::Stop::kBad) {
+      leave_chunk(stream, stop == ChunkDecoder::Stop::kBad);
+      open_next_chunk(stream);
+    }
+  }
+  count_memory(stream);
+  current_ = nullptr;
+}
+
+// False if the pending event is for a later window (or its stamp is impossible, which ends the stream).
+bool ContainerSource::place_pending(Stream& stream, uint64_t& stored) {
+  const uint64_t stamp = stream.pending_stamp;
+  const uint64_t place = stamp - (last_stamp_ + 1);
+  if (stamp > last_stamp_ && place >= events_.size()) return false;
+  if (stamp <= last_stamp_ || events_[place].kind != EventKind::kCount) {
+    break_stream(stream, "stamp " + std::to_string(stamp) + " was given before, in the chunk at offset " +
+                             std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
+    return false;
+  }
+  if (!stream.loaded && !reload(stream)) return false;
+  emit_pending(stream, &events_[place]);
+  ++stored;
+  return true;
+}
+
+// How many events of the window are good; moves last_stamp_ past them.
+size_t ContainerSource::close_window(uint64_t stored) {
+  if (stored == events_.size()) {
+    last_stamp_ += stored;
+    return stored;
+  }
+  size_t hole = 0;
+  while (events_[hole].kind != EventKind::kCount) ++hole;
+  const bool more = stored > hole || !active_.empty() || !turns_.empty();
+  if (!options_.ignore_gaps || !more) {
+    last_stamp_ += hole;
+    finished_ = true;
+    stopped_at_gap_ = more;
+    return hole;
+  }
+  ++losses_.gaps_ignored;
+  const auto kept = std::remove_if(events_.begin(), events_.end(), [](const Event& event) { return event.kind == EventKind::kCount; });
+  uint64_t next = last_stamp_ + events_.size();
+  if (stored == 0) {
+    next = ~0ULL;
+    for (Stream* stream : active_) next = std::min(next, stream->pending_stamp - 1);
+    if (!turns_.empty()) next = std::min(next, turns_.back().stamp);
+  }
+  last_stamp_ = std::max(next, last_stamp_ + 1);
+  return static_cast<size_t>(kept - events_.begin());
+}
+
+}  // namespace deadheat::trace

@@ -1,0 +1,35 @@
+// One stream's place while a container is read. Private to the ContainerSource.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/trace/container_source.h"
+
+namespace deadheat::trace {
+
+struct ContainerSource::Stream {
+  StreamKey key;
+  ThreadId thread = 0;
+  uint32_t number = 0;           // in streams_
+  std::vector<uint32_t> chunks;  // numbers in the index, by sequence
+
+  size_t next_chunk = 0;   // in `chunks`; the open one is the one before
+  bool started = false, ended = false, loaded = false, has_pending = false;
+  uint64_t pending_stamp = 0;  // of the decoder's pending event, if has_pending
+  uint64_t last_stamp = 0;     // reached by what was decoded (or known lost) so far
+  std::vector<uint8_t> payload;
+  ChunkDecoder decoder;
+  uint64_t memory = 0;  // of payload and decoder, as counted in loaded_bytes_
+
+  void start_over() {
+    next_chunk = 0;
+    started = ended = loaded = has_pending = false;
+    last_stamp = 0;
+    payload = {};
+    decoder.release_memory();
+    memory = 0;
+  }
+};
+
+}  // namespace deadheat::trace

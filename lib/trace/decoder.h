@@ -1,0 +1,101 @@
+// Turns the payload of one chunk back into events. The inverse of encoder.h, for bytes that nobody can be trusted
+// to have written well: no read past the payload, no allocation from a count, a malformed record ends the chunk.
+//
+// run() is the hot path: it writes unstamped compact accesses straight into the caller's events until something
+// else comes; that something is decoded into pending(). Speed rests on the payload being followed by kPadding
+// readable bytes, so that one bounds check per record is enough.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lib/trace/encoder.h"
+#include "lib/trace/event.h"
+#include "lib/trace/predictor.h"
+#include "lib/trace/site_table.h"
+
+namespace deadheat::trace {
+
+// What the decoder asks of the trace it belongs to.
+class DecoderContext {
+ public:
+  virtual ~DecoderContext() = default;
+  virtual ThreadId thread(const StreamKey& key) = 0;
+  SiteTable sites;
+};
+
+class ChunkDecoder {
+ public:
+  static constexpr size_t kPadding = 64;
+
+  enum class Stop {
+    kFull,     // no room for another event
+    kPending,  // pending() holds an event
+    kEnd,      // of the chunk
+    kBad       // malformed record at offset(); the rest of the chunk is lost
+  };
+
+  struct Pending {
+    Event event;
+    uint64_t stamp = kUnstamped;
+    std::vector<Range> ranges;
+  };
+
+  // payload[size .. size + kPadding) must be readable. `key` and `thread` are the stream's.
+  void start(const uint8_t* payload, size_t size, uint64_t base_stamp, bool every_stamped, const StreamKey& key, ThreadId thread,
+             DecoderContext* context);
+
+  // After start() with less: the payload has `size` bytes after all.
+  void extend(size_t size) { end_ = payload_ + size; }
+  bool every_stamped() const { return every_stamped_; }
+
+  // Appends unstamped accesses at `out` (advancing it) until one of Stop happens.
+  Stop run(Event*& out, Event* out_end);
+
+  // For chunks in which every event is stamped, on a dense total order: stores each event at
+  // window[stamp - window_begin] until one falls outside (then it is pending) or something else comes.
+  // A place that is taken (kind != kCount) makes that event pending too.
+  Stop scatter(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored);
+
+  Pending& pending() { return pending_; }
+  uint64_t stamp() const { return stamp_; }
+  uint64_t events() const { return events_; }        // decoded so far, pending included
+  uint64_t unknown_records() const { return unknown_records_; }
+  size_t offset() const { return static_cast<size_t>(p_ - payload_); }
+  size_t pending_offset() const { return static_cast<size_t>(pending_at_ - payload_); }  // of the pending record
+  size_t memory() const { return table_size_ * sizeof(Slot) + pending_.ranges.capacity() * sizeof(Range); }
+  void release_memory();
+
+ private:
+  enum class Long { kEvent, kSkipped, kEnd, kBad };
+  const uint8_t* compact_access(const uint8_t* p, uint8_t tag, Event& out);
+  const uint8_t* compact_other(const uint8_t* p, uint8_t tag, Event& out);
+  Long long_record();
+  bool event_record(uint32_t kind, const uint8_t* p, const uint8_t* end);
+  bool event_fields(Event& event, uint8_t flags, Slot& slot, const uint8_t* p, const uint8_t* end);
+  bool site_record(const uint8_t* p, const uint8_t* end);
+  bool is_defined(uint64_t slot) const { return slot < table_size_ && table_[slot].site != kUndefinedSite; }
+  void follow(uint32_t slot) {
+    table_[previous_].successor = slot;
+    previous_ = slot;
+  }
+
+  const uint8_t* payload_ = nullptr;
+  const uint8_t* p_ = nullptr;
+  const uint8_t* end_ = nullptr;
+  const uint8_t* pending_at_ = nullptr;
+  std::unique_ptr<Slot[]> table_;
+  size_t table_size_ = 0;
+  uint32_t previous_ = 0;
+  bool every_stamped_ = false;
+  uint64_t stamp_ = 0;
+  ThreadId thread_ = 0;
+  StreamKey key_;
+  DecoderContext* context_ = nullptr;
+  uint64_t events_ = 0;
+  uint64_t unknown_records_ = 0;
+  Pending pending_;
+};
+
+}  // namespace deadheat::trace
