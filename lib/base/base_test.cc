@@ -30,7 +30,8 @@ TEST(Text, Numbers) {
 }
 
 TEST(File, WriteReplacesAndReadsBack) {
-  const std::string path = (std::filesystem::temp_directory_path() / "deadheat_base_test_file").string();
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "deadheat_base_test_file").string();
   ASSERT_TRUE(write_file(path, "one"));
   ASSERT_TRUE(write_file(path, "two"));
   auto content = read_file(path);

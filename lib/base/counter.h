@@ -1,5 +1,6 @@
 // A counter that a result carries: how often something was lost, capped, skipped or seen.
-// `name` is stable and machine-readable; `meaning` is the sentence a report prints beside a non-zero value.
+// `name` is stable and machine-readable; `meaning` is the sentence a report prints beside a
+// non-zero value.
 #pragma once
 
 #include <cstdint>

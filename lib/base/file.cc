@@ -10,9 +10,12 @@ namespace deadheat {
 
 Error errno_error(std::string_view what, const std::string& path, int error_number) {
   std::string hint;
-  if (error_number == ENOENT) hint = "check the path; relative paths start at the current directory";
-  if (error_number == EACCES || error_number == EPERM) hint = "check the file's permissions and owner";
-  if (error_number == ENOSPC || error_number == EDQUOT) hint = "free some disk space, or write to another file system";
+  if (error_number == ENOENT)
+    hint = "check the path; relative paths start at the current directory";
+  if (error_number == EACCES || error_number == EPERM)
+    hint = "check the file's permissions and owner";
+  if (error_number == ENOSPC || error_number == EDQUOT)
+    hint = "free some disk space, or write to another file system";
   if (error_number == EISDIR) hint = "name a file, not a directory";
   return Error{std::string(what) + " " + path + ": " + std::strerror(error_number), hint};
 }
@@ -20,8 +23,9 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
 Result<ScopedFd> open_for_reading(const std::string& path) {
   ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd.valid()) return errno_error("cannot open", path, errno);
-  struct stat info {};
-  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) return errno_error("cannot read", path, EISDIR);
+  struct stat info{};
+  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode))
+    return errno_error("cannot read", path, EISDIR);
   return fd;
 }
 
@@ -57,7 +61,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
 
 Status write_file(const std::string& path, std::string_view content) {
   if (path == "-") return write_all(STDOUT_FILENO, content, "standard output");
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     ScopedFd fd(::open(path.c_str(), O_WRONLY | O_CLOEXEC));
     if (!fd.valid()) return errno_error("cannot open", path, errno);
@@ -67,7 +71,8 @@ Status write_file(const std::string& path, std::string_view content) {
   ScopedFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
   if (!fd.valid()) return errno_error("cannot create", path, errno);
   auto written = write_all(fd.get(), content, path);
-  if (written && ::rename(temporary.c_str(), path.c_str()) != 0) written = errno_error("cannot replace", path, errno);
+  if (written && ::rename(temporary.c_str(), path.c_str()) != 0)
+    written = errno_error("cannot replace", path, errno);
   if (!written) ::unlink(temporary.c_str());
   return written;
 }

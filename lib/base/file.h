@@ -14,7 +14,8 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
 
 Result<ScopedFd> open_for_reading(const std::string& path);
 Result<std::string> read_file(const std::string& path);
-// Writes beside the target and renames: a reader sees the old content or the new, a full disk loses neither.
+// Writes beside the target and renames: a reader sees the old content or the new, a full disk loses
+// neither.
 // "-" and things that are not regular files (/dev/stdout, a pipe) are written directly.
 Status write_file(const std::string& path, std::string_view content);
 Status write_all(int fd, std::string_view content, const std::string& path);

@@ -1,5 +1,6 @@
-// FlatIndex: 64-bit keys to dense indices 0, 1, 2, ... by open addressing; values live in the caller's vector.
-// Keys are only ever added: that is what interning needs, and it keeps lookups to one or two cache lines.
+// FlatIndex: 64-bit keys to dense indices 0, 1, 2, ... by open addressing; values live in the
+// caller's vector. Keys are only ever added: that is what interning needs, and it keeps lookups to
+// one or two cache lines.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// A small, fast, seedable generator (xoshiro256**, seeded through splitmix64): the same numbers on every
-// machine and compiler, which std::uniform_int_distribution does not promise.
+// A small, fast, seedable generator (xoshiro256**, seeded through splitmix64): the same numbers on
+// every machine and compiler, which std::uniform_int_distribution does not promise.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +25,14 @@ class Random {
   }
 
   // A number in [0, bound); bound must not be 0. Multiply-shift: the bias is below bound / 2^64.
-  uint64_t below(uint64_t bound) { return static_cast<uint64_t>((static_cast<__uint128_t>(next()) * bound) >> 64); }
+  uint64_t below(uint64_t bound) {
+    return static_cast<uint64_t>((static_cast<__uint128_t>(next()) * bound) >> 64);
+  }
   // A number in [low, high], both ends included.
   uint64_t between(uint64_t low, uint64_t high) { return low + below(high - low + 1); }
-  bool chance(double probability) { return static_cast<double>(next() >> 11) * 0x1.0p-53 < probability; }
+  bool chance(double probability) {
+    return static_cast<double>(next() >> 11) * 0x1.0p-53 < probability;
+  }
 
  private:
   static uint64_t rotate_left(uint64_t x, int k) { return (x << k) | (x >> (64 - k)); }

@@ -1,7 +1,8 @@
 // Result<T>: a value, or an Error that a user can act on.
 //
-// Every Error carries a message (what went wrong, one line) and a hint (what to do next, may be empty).
-// Functions that cross a module boundary return Result; nothing in Deadheat aborts on outside input.
+// Every Error carries a message (what went wrong, one line) and a hint (what to do next, may be
+// empty). Functions that cross a module boundary return Result; nothing in Deadheat aborts on
+// outside input.
 #pragma once
 
 #include <cassert>
@@ -19,8 +20,10 @@ struct Error {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}          // NOLINT(google-explicit-constructor)
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}      // NOLINT(google-explicit-constructor)
+  Result(T value)
+      : state_(std::in_place_index<0>, std::move(value)) {}  // NOLINT(google-explicit-constructor)
+  Result(Error error)
+      : state_(std::in_place_index<1>, std::move(error)) {}  // NOLINT(google-explicit-constructor)
 
   explicit operator bool() const { return ok(); }
   bool ok() const { return state_.index() == 0; }

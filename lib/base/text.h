@@ -11,12 +11,13 @@ namespace deadheat {
 
 std::vector<std::string_view> split(std::string_view text, char separator);
 std::string_view trim(std::string_view text);
-std::string hex(uint64_t value);                  // "0x1f"
-std::string with_thousands(uint64_t value);       // "1,234,567"
+std::string hex(uint64_t value);             // "0x1f"
+std::string with_thousands(uint64_t value);  // "1,234,567"
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// The candidate nearest to `word` by edit distance (transpositions count as one edit), or empty when none is
-// near enough to be what the user meant (more than a third of the word, at least 2 edits, differ).
+// The candidate nearest to `word` by edit distance (transpositions count as one edit), or empty
+// when none is near enough to be what the user meant (more than a third of the word, at least 2
+// edits, differ).
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 // FNV-1a: for display ids and fingerprints that must not change between machines or versions.

@@ -29,7 +29,8 @@ TEST(VectorClock, ConformsToAMap) {
       }
       case 1:
         ASSERT_TRUE(clocks[a].join(clocks[b]));
-        for (const auto& [thread, tick] : Model(models[b])) models[a][thread] = std::max(models[a][thread], tick);
+        for (const auto& [thread, tick] : Model(models[b]))
+          models[a][thread] = std::max(models[a][thread], tick);
         break;
       case 2:
         if (a != b) {
@@ -60,8 +61,10 @@ TEST(Lockset, ConformsToPairwiseComparison) {
     std::map<uint64_t, bool> sets[2];
     std::vector<MarkedLock> arrays[2];
     for (int side = 0; side < 2; ++side) {
-      for (uint64_t i = random.below(5); i > 0; --i) sets[side][random.below(8)] = random.chance(0.5);
-      for (const auto& [lock, exclusive] : sets[side]) arrays[side].push_back(mark(lock, exclusive));
+      for (uint64_t i = random.below(5); i > 0; --i)
+        sets[side][random.below(8)] = random.chance(0.5);
+      for (const auto& [lock, exclusive] : sets[side])
+        arrays[side].push_back(mark(lock, exclusive));
     }
     bool expected = false;
     std::vector<MarkedLock> common;
@@ -70,9 +73,11 @@ TEST(Lockset, ConformsToPairwiseComparison) {
       expected = expected || exclusive || sets[1][lock];
       common.push_back(mark(lock, exclusive && sets[1][lock]));
     }
-    EXPECT_EQ(protects(arrays[0].data(), arrays[0].size(), arrays[1].data(), arrays[1].size()), expected);
+    EXPECT_EQ(protects(arrays[0].data(), arrays[0].size(), arrays[1].data(), arrays[1].size()),
+              expected);
     std::vector<MarkedLock> out(arrays[0].size());
-    out.resize(intersect(arrays[0].data(), arrays[0].size(), arrays[1].data(), arrays[1].size(), out.data()));
+    out.resize(intersect(arrays[0].data(), arrays[0].size(), arrays[1].data(), arrays[1].size(),
+                         out.data()));
     EXPECT_EQ(out, common);
   }
 }

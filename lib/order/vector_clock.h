@@ -1,5 +1,6 @@
-// Vector clocks and epochs. Freestanding: the runtime inside the program under test uses this header too, so it
-// needs nothing but libc, never throws and treats "no memory" as the caller's matter (grow returns false).
+// Vector clocks and epochs. Freestanding: the runtime inside the program under test uses this
+// header too, so it needs nothing but libc, never throws and treats "no memory" as the caller's
+// matter (grow returns false).
 //
 // Component i is how much of thread i's past is known. Components past size() are 0.
 #pragma once
@@ -12,7 +13,8 @@ namespace deadheat::order {
 
 using Tick = uint32_t;
 
-// One component of a clock: "thread up to tick". Tick 0 is before everything: no thread ever runs at it.
+// One component of a clock: "thread up to tick". Tick 0 is before everything: no thread ever runs
+// at it.
 struct Epoch {
   uint32_t thread = 0;
   Tick tick = 0;
@@ -23,7 +25,8 @@ class VectorClock {
   VectorClock() = default;
   VectorClock(const VectorClock&) = delete;
   VectorClock& operator=(const VectorClock&) = delete;
-  VectorClock(VectorClock&& other) noexcept : ticks_(other.ticks_), size_(other.size_), capacity_(other.capacity_) {
+  VectorClock(VectorClock&& other) noexcept
+      : ticks_(other.ticks_), size_(other.size_), capacity_(other.capacity_) {
     other.ticks_ = nullptr;
     other.size_ = other.capacity_ = 0;
   }
@@ -64,7 +67,8 @@ class VectorClock {
   bool join(const VectorClock& other) {
     if (!grow(other.size_)) return false;
     const Tick* const from = other.ticks_;
-    for (uint32_t i = 0; i < other.size_; ++i) ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
+    for (uint32_t i = 0; i < other.size_; ++i)
+      ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
     return true;
   }
   bool assign(const VectorClock& other) {

@@ -1,0 +1,256 @@
+// Runs an engine over a Source: the passes, and what each of them adds to the report.
+//
+// 1. detection; 2. where region ends add reachable ranges, a pass that collects them and detection
+// again (a BarrierPair has one set of addresses, known only at its end); 3. on total-order traces
+// with races, which pairs are schedulable; 4. the steps around each example. Passes 2 to 4 happen
+// only if there is something to say.
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <unordered_map>
+
+#include "lib/analysis/detector.h"
+#include "lib/analysis/engine.h"
+#include "lib/analysis/explain.h"
+#include "lib/analysis/incomplete/regions.h"
+
+namespace deadheat::analysis {
+
+using trace::Batch;
+using trace::Event;
+using trace::EventKind;
+using trace::Source;
+
+namespace {
+
+constexpr size_t kPrefetchAhead = 8;
+
+EdgeSet edges_of(const Options& options) {
+  EdgeSet edges;
+  if (options.engine != EngineKind::kHybrid) return edges;
+  edges.locks = false;
+  if (options.edges == Edges::kPaper) edges.rendezvous = edges.atomics = false;
+  return edges;
+}
+
+bool is_access(EventKind kind) {
+  return kind <= EventKind::kReadModifyWrite || kind == EventKind::kAlloc ||
+         kind == EventKind::kFree;
+}
+
+bool orders_regions(const Options& options) {
+  return options.engine == EngineKind::kRdit && options.missing != Missing::kIgnore;
+}
+
+std::span<const trace::Range> ranges_of(const Event& event, const Batch& batch) {
+  return batch.ranges.subspan(event.other, event.size);
+}
+
+// What each region's end adds to its reachable set, by number of the region in order of its begin.
+using EndSets = std::unordered_map<uint64_t, Ranges>;
+
+Result<EndSets> collect_end_sets(Source& source) {
+  if (auto rewound = source.rewind(); !rewound) return rewound.error();
+  EndSets sets;
+  std::vector<std::vector<uint64_t>> open;
+  uint64_t regions = 0;
+  for (;;) {
+    auto batch = source.next();
+    if (!batch) return batch.error();
+    if (batch->events.empty()) return sets;
+    for (const Event& event : batch->events) {
+      if (event.kind != EventKind::kRegionBegin && event.kind != EventKind::kRegionEnd) continue;
+      if (event.thread >= Clocks::kMaxThreads) continue;
+      if (open.size() <= event.thread) open.resize(event.thread + 1);
+      auto& stack = open[event.thread];
+      if (event.kind == EventKind::kRegionBegin) {
+        stack.push_back(regions++);
+      } else if (!stack.empty()) {
+        const auto ranges = ranges_of(event, *batch);
+        if (!ranges.empty()) sets[stack.back()] = Ranges(ranges.begin(), ranges.end());
+        stack.pop_back();
+      }
+    }
+  }
+}
+
+// One pass of one detector.
+template <Mode kMode>
+class Pass {
+ public:
+  Pass(const Options& options, const EndSets* end_sets)
+      : options_(options),
+        end_sets_(end_sets),
+        clocks_(edges_of(options)),
+        detector_(clocks_, options),
+        regions_(clocks_) {}
+
+  // Runs to the end of the trace or until `enough(*this)` after a batch.
+  template <typename F>
+  Status run(Source& source, F enough) {
+    for (;;) {
+      auto batch = source.next();
+      if (!batch) return batch.error();
+      if (batch->events.empty() || needs_end_sets_ || enough(*this)) return Ok{};
+      take(*batch);
+      if (options_.progress) options_.progress(number_);
+    }
+  }
+
+  bool needs_end_sets() const { return needs_end_sets_; }
+  PairSet& pairs() { return detector_.pairs(); }
+  uint64_t events() const { return number_; }
+
+  Counters counters() const {
+    Counters counters;
+    clocks_.add_counters(counters);
+    detector_.add_counters(counters);
+    if (orders_regions(options_)) {
+      regions_.add_counters(counters);
+    } else {
+      counters.push_back(
+          {"regions_ignored", regions_ignored_,
+           "calls into uninstrumented code whose synchronisation is not known were ignored: what "
+           "follows them may be a false alarm (use --engine rdit)",
+           true});
+    }
+    counters.push_back(
+        {"inner_accesses_unordered", inner_unordered_,
+         "accesses inside regions whose place in the order was not recorded were not checked",
+         true});
+    counters.push_back({"events_of_untracked_threads", untracked_,
+                        "events of threads past the limit on threads were skipped", true});
+    return counters;
+  }
+
+ private:
+  void take(const Batch& batch) {
+    const auto events = batch.events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (i + kPrefetchAhead < events.size()) detector_.prefetch(events[i + kPrefetchAhead]);
+      const Event& event = events[i];
+      ++number_;
+      if (!clocks_.admit(event.thread)) {
+        ++untracked_;
+        continue;
+      }
+      if (event.kind == EventKind::kRegionBegin || event.kind == EventKind::kRegionEnd) {
+        region(event, batch);
+      } else if (regions_.inside(event.thread)) {
+        inner(event);
+      } else {
+        process(event);
+      }
+    }
+  }
+
+  void process(const Event& event) {
+    if (is_access(event.kind)) {
+      detector_.access(event, number_);
+    } else {
+      if (event.kind == EventKind::kFork) regions_.before_fork_of(event.other);
+      clocks_.apply(event);
+    }
+  }
+
+  void inner(const Event& event) {
+    if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) return;
+    if (!event.stamped) {
+      // Where it lies among the region's hidden synchronisation is unknown: checking it could cry
+      // wolf.
+      ++inner_unordered_;
+      return;
+    }
+    regions_.before_inner(event.thread);
+    process(event);
+    regions_.after_inner(event.thread);
+  }
+
+  void region(const Event& event, const Batch& batch) {
+    const auto ranges = ranges_of(event, batch);
+    const bool begins = event.kind == EventKind::kRegionBegin;
+    if (!orders_regions(options_)) {
+      regions_ignored_ += begins ? 1 : 0;
+      return;
+    }
+    if (!begins) {
+      needs_end_sets_ = needs_end_sets_ || (end_sets_ == nullptr && !ranges.empty() &&
+                                            options_.missing == Missing::kRdit);
+      return regions_.end(event.thread);
+    }
+    Ranges all(ranges.begin(), ranges.end());
+    if (end_sets_ != nullptr) {
+      if (const auto more = end_sets_->find(region_number_); more != end_sets_->end())
+        all.insert(all.end(), more->second.begin(), more->second.end());
+    }
+    ++region_number_;
+    regions_.begin(event.thread, reach(all, event.address, options_));
+  }
+
+  const Options& options_;
+  const EndSets* end_sets_;
+  Clocks clocks_;
+  Detector<kMode> detector_;
+  Regions regions_;
+  uint64_t number_ = 0, region_number_ = 0;
+  uint64_t regions_ignored_ = 0, inner_unordered_ = 0, untracked_ = 0;
+  bool needs_end_sets_ = false;
+};
+
+constexpr auto kToTheEnd = [](auto&) { return false; };
+
+Status mark_schedulable(Source& source, const Options& options, const EndSets* end_sets,
+                        std::vector<RacyPair>& pairs) {
+  if (auto rewound = source.rewind(); !rewound) return rewound;
+  Pass<Mode::kSchedulable> pass(options, end_sets);
+  // Every schedulable pair is a happens-before pair, so equal numbers mean that all have been
+  // found.
+  auto done = pass.run(source, [&](auto& p) {
+    return p.pairs().pairs().size() >= pairs.size() && p.pairs().dropped() == 0;
+  });
+  if (!done) return done;
+  for (RacyPair& pair : pairs) {
+    const bool yes = pass.pairs().contains(pair.first.site, pair.second.site);
+    pair.schedulable = yes ? Schedulable::kYes : Schedulable::kNo;
+  }
+  return Ok{};
+}
+
+template <Mode kMode>
+Result<Report> detect(Source& source, const Options& options) {
+  std::optional<EndSets> end_sets;
+  auto pass = std::make_unique<Pass<kMode>>(options, nullptr);
+  auto ran = pass->run(source, kToTheEnd);
+  if (!ran) return ran.error();
+  if (pass->needs_end_sets()) {
+    auto collected = collect_end_sets(source);
+    if (!collected) return collected.error();
+    end_sets = std::move(*collected);
+    if (auto rewound = source.rewind(); !rewound) return rewound.error();
+    pass = std::make_unique<Pass<kMode>>(options, &*end_sets);
+    if (ran = pass->run(source, kToTheEnd); !ran) return ran.error();
+  }
+  Report report;
+  report.events = pass->events();
+  report.counters = pass->counters();
+  report.pairs = std::move(pass->pairs().pairs());
+  pass.reset();  // its shadow, before another pass makes one
+  if (report.pairs.empty()) return report;
+  if (kMode == Mode::kHappensBefore && options.schedulable && source.total_order()) {
+    if (auto marked =
+            mark_schedulable(source, options, end_sets ? &*end_sets : nullptr, report.pairs);
+        !marked)
+      return marked.error();
+  }
+  if (auto explained = explain(source, report.pairs); !explained) return explained.error();
+  return report;
+}
+
+}  // namespace
+
+Result<Report> analyze(Source& source, const Options& options) {
+  return options.engine == EngineKind::kHybrid ? detect<Mode::kHybrid>(source, options)
+                                               : detect<Mode::kHappensBefore>(source, options);
+}
+
+}  // namespace deadheat::analysis

@@ -1,0 +1,267 @@
+#include "lib/analysis/clocks.h"
+
+namespace deadheat::analysis {
+
+using order::VectorClock;
+using trace::Event;
+using trace::EventKind;
+using trace::MemoryOrder;
+using trace::ThreadId;
+
+namespace {
+
+bool acquires(MemoryOrder order) {
+  return order == MemoryOrder::kAcquire || order == MemoryOrder::kConsume ||
+         order == MemoryOrder::kAcqRel || order == MemoryOrder::kSeqCst;
+}
+bool releases(MemoryOrder order) {
+  return order == MemoryOrder::kRelease || order == MemoryOrder::kAcqRel ||
+         order == MemoryOrder::kSeqCst;
+}
+
+}  // namespace
+
+bool Clocks::admit_new(ThreadId thread) {
+  if (thread >= kMaxThreads) return false;
+  for (auto fresh = static_cast<ThreadId>(threads_.size()); fresh <= thread; ++fresh) {
+    threads_.emplace_back();
+    threads_.back().clock.set(fresh, 1);
+  }
+  return true;
+}
+
+void Clocks::join(ThreadId thread, const VectorClock& other) {
+  if (other.empty()) return;
+  threads_[thread].clock.join(other);
+  ++threads_[thread].version;
+}
+
+void Clocks::advance(ThreadId thread) {
+  Thread& self = threads_[thread];
+  // 2^32 - 1 releases by one thread: it stays at its last tick, which can hide races but never
+  // invents one.
+  if (self.tick != ~order::Tick{0}) self.clock.set(thread, ++self.tick);
+}
+
+void Clocks::publish(ThreadId thread, VectorClock& object) {
+  object.join(threads_[thread].clock);
+  advance(thread);
+}
+
+VectorClock& Clocks::object(EventKind kind, uint64_t address) {
+  size_t space = 3;
+  if (kind == EventKind::kNotify || kind == EventKind::kWait) space = 0;
+  if (kind == EventKind::kSemaphorePost || kind == EventKind::kSemaphoreWait) space = 1;
+  if (kind == EventKind::kOnceDone || kind == EventKind::kOnceSeen) space = 2;
+  const auto [index, is_new] = object_ids_[space].insert(address);
+  if (is_new) objects_[space].emplace_back();
+  return objects_[space][index];
+}
+
+uint32_t Clocks::lock_index(uint64_t address) {
+  const auto [index, is_new] = lock_ids_.insert(address);
+  if (is_new) {
+    locks_.emplace_back();
+    lock_addresses_.push_back(address);
+  }
+  return index;
+}
+
+void Clocks::apply(const Event& event) {
+  switch (event.kind) {
+    case EventKind::kAcquire:
+      return acquire_lock(event, true);
+    case EventKind::kAcquireShared:
+      return acquire_lock(event, false);
+    case EventKind::kRelease:
+      return release_lock(event, true);
+    case EventKind::kReleaseShared:
+      return release_lock(event, false);
+    case EventKind::kFork:
+      return fork(event);
+    case EventKind::kJoin:
+      return join_thread(event);
+    case EventKind::kFence:
+      return fence(event);
+    case EventKind::kBarrierEnter:
+      return enter_barrier(event);
+    case EventKind::kBarrierLeave:
+      return leave_barrier(event);
+    case EventKind::kNotify:
+      if (edges_.notify) publish(event.thread, object(event.kind, event.address));
+      return;
+    case EventKind::kWait:
+      if (edges_.notify) join(event.thread, object(event.kind, event.address));
+      return;
+    case EventKind::kSemaphorePost:
+    case EventKind::kOnceDone:
+      if (edges_.rendezvous) publish(event.thread, object(event.kind, event.address));
+      return;
+    case EventKind::kSemaphoreWait:
+    case EventKind::kOnceSeen:
+      if (edges_.rendezvous) join(event.thread, object(event.kind, event.address));
+      return;
+    case EventKind::kHappensBefore:
+      if (edges_.atomics) publish(event.thread, object(event.kind, event.address));
+      return;
+    case EventKind::kHappensAfter:
+      if (edges_.atomics) join(event.thread, object(event.kind, event.address));
+      return;
+    default:
+      return;
+  }
+}
+
+void Clocks::acquire_lock(const Event& event, bool exclusive) {
+  const uint32_t index = lock_index(event.address);
+  Lock& lock = locks_[index];
+  Thread& self = threads_[event.thread];
+  const bool mine = lock.holds > 0 && lock.holder == event.thread;
+  if (lock.holds > 0 && !mine) ++contested_acquires_;
+  if (exclusive) {
+    lock.holds = mine ? lock.holds + 1 : 1;
+    lock.holder = event.thread;
+  } else {
+    ++lock.readers;
+  }
+  if (locksets_.contains(self.lockset, index)) ++self.depth[index];
+  self.lockset = locksets_.with(self.lockset, index, exclusive);
+
+  if (!edges_.locks) return;
+  if (!self.clock.covers(lock.last_release)) join(event.thread, lock.exclusive);
+  if (exclusive) join(event.thread, lock.shared);
+}
+
+void Clocks::release_lock(const Event& event, bool exclusive) {
+  const uint32_t index = lock_index(event.address);
+  Lock& lock = locks_[index];
+  Thread& self = threads_[event.thread];
+  const bool mine = exclusive ? lock.holds > 0 && lock.holder == event.thread : lock.readers > 0;
+  if (!mine) ++unmatched_releases_;
+  if (mine) exclusive ? --lock.holds : --lock.readers;
+  const auto deeper = self.depth.find(index);
+  if (deeper == self.depth.end()) {
+    self.lockset = locksets_.without(self.lockset, index);
+  } else if (--deeper->second == 0) {
+    self.depth.erase(deeper);
+  }
+
+  if (!edges_.locks) return;
+  if (!exclusive) return publish(event.thread, lock.shared);
+  // A holder has seen every earlier release, so its clock replaces the lock's; anyone else only
+  // adds to it. The epoch that lets acquirers skip the join must stand for all of lock.exclusive.
+  const bool seen_all = self.clock.covers(lock.exclusive);
+  if (seen_all) {
+    lock.exclusive.assign(self.clock);
+    lock.last_release = {event.thread, self.tick};
+  } else {
+    lock.exclusive.join(self.clock);
+    lock.last_release = {event.thread, ~order::Tick{0}};
+  }
+  advance(event.thread);
+}
+
+void Clocks::fork(const Event& event) {
+  if (!admit(event.other) || event.other == event.thread) {
+    ++odd_forks_;
+    return;
+  }
+  if (threads_[event.other].tick > 1 || threads_[event.other].version > 0) ++odd_forks_;
+  join(event.other, threads_[event.thread].clock);
+  advance(event.thread);
+}
+
+void Clocks::join_thread(const Event& event) {
+  if (!admit(event.other) || event.other == event.thread) {
+    ++odd_joins_;
+    return;
+  }
+  join(event.thread, threads_[event.other].clock);
+  // Should the joined thread run on (a broken trace), what it does then was not joined.
+  advance(event.other);
+}
+
+void Clocks::fence(const Event& event) {
+  if (!edges_.atomics) return;
+  Thread& self = threads_[event.thread];
+  if (acquires(event.order)) {
+    join(event.thread, self.acquire_pending);
+    self.acquire_pending.clear();
+  }
+  if (releases(event.order)) {
+    self.release_fence.assign(self.clock);
+    advance(event.thread);
+  }
+}
+
+void Clocks::atomic_acquire(const Event& event) {
+  if (!edges_.atomics || event.kind == EventKind::kWrite) return;
+  const uint32_t index = atomic_ids_.find(event.address);
+  if (index == FlatIndex::kAbsent || atomics_[index].empty()) return;
+  if (acquires(event.order)) {
+    join(event.thread, atomics_[index]);
+  } else {
+    threads_[event.thread].acquire_pending.join(atomics_[index]);
+  }
+}
+
+// C++20: a store heads a new release sequence and ends the old one, also a store by the same
+// thread; a read-modify-write continues it. A relaxed write publishes what the thread's last
+// release fence saw.
+void Clocks::atomic_release(const Event& event) {
+  if (!edges_.atomics || event.kind == EventKind::kRead) return;
+  const auto [index, is_new] = atomic_ids_.insert(event.address);
+  if (is_new) atomics_.emplace_back();
+  Thread& self = threads_[event.thread];
+  VectorClock& sequence = atomics_[index];
+  if (event.kind == EventKind::kWrite) sequence.clear();
+  if (releases(event.order)) return publish(event.thread, sequence);
+  if (!self.release_fence.empty()) sequence.join(self.release_fence);
+}
+
+// Phases of a cyclic barrier: nobody leaves before all have entered, so the first leave closes the
+// phase that is filling, and a fast thread that enters again fills the next one.
+void Clocks::enter_barrier(const Event& event) {
+  if (!edges_.rendezvous) return;
+  Barrier& barrier = barriers_[event.address];
+  auto& [clock, inside] = barrier.phases[barrier.filling];
+  ++inside;
+  threads_[event.thread].barrier_phase[event.address] = barrier.filling;
+  publish(event.thread, clock);
+}
+
+void Clocks::leave_barrier(const Event& event) {
+  if (!edges_.rendezvous) return;
+  Barrier& barrier = barriers_[event.address];
+  auto& entered = threads_[event.thread].barrier_phase;
+  const auto at = entered.find(event.address);
+  if (at == entered.end()) {
+    ++odd_barriers_;
+    return;
+  }
+  const uint64_t phase = at->second;
+  entered.erase(at);
+  if (phase == barrier.filling) ++barrier.filling;
+  auto& [clock, inside] = barrier.phases[phase];
+  join(event.thread, clock);
+  if (--inside == 0) barrier.phases.erase(phase);
+}
+
+void Clocks::add_counters(Counters& counters) const {
+  counters.push_back({"unmatched_releases", unmatched_releases_,
+                      "locks released by a thread that did not hold them; ordered as if it had",
+                      true});
+  counters.push_back(
+      {"contested_acquires", contested_acquires_,
+       "locks acquired while another thread held them: the trace lacks events or is not in order",
+       true});
+  counters.push_back({"odd_forks", odd_forks_,
+                      "threads started twice, by themselves, or after their first event", true});
+  counters.push_back({"odd_joins", odd_joins_, "threads that joined themselves", true});
+  counters.push_back({"odd_barriers", odd_barriers_,
+                      "barriers left that were not entered; no order taken from them", true});
+  counters.push_back({"locks_not_in_lockset", locksets_.dropped(),
+                      "locks left out of a lockset that was full", true});
+}
+
+}  // namespace deadheat::analysis

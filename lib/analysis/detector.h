@@ -1,0 +1,83 @@
+// Detector: checks every access against the entries of its location.
+//
+// Naive: compare with all earlier accesses of the location. Here: an access whose thread covers the
+// location's summary epoch is ordered after all of them (or, for a read, after all writes) without
+// looking, which is FastTrack's fast path carried over to a detector that reports every racy pair
+// of sites and so must keep more than the last write. naive_twin.h holds it equal to graph
+// reachability.
+//
+// Modes: happens-before; hybrid (racefuzzer.txt 2.2: also disjoint locksets, and clocks without
+// lock edges); and schedulable (SHB: a read is ordered after the write it read from, so that races
+// which exist only because an earlier race let the program go that way are told apart).
+#pragma once
+
+#include <memory>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/analysis/clocks.h"
+#include "lib/analysis/pairs.h"
+#include "lib/analysis/shadow.h"
+
+namespace deadheat::analysis {
+
+enum class Mode : uint8_t { kHappensBefore, kHybrid, kSchedulable };
+
+template <Mode kMode>
+class Detector {
+ public:
+  Detector(Clocks& clocks, const Options& options)
+      : clocks_(clocks), shadow_(options.memory_limit), pairs_(options.max_pairs) {}
+
+  // An access, alloc or free by an admitted thread; `number` is the event's number from 1.
+  void access(const trace::Event& event, uint64_t number);
+  void prefetch(const trace::Event& event) const {
+    shadow_.prefetch(event.address / Shadow::kGranule);
+  }
+
+  PairSet& pairs() { return pairs_; }
+  void add_counters(Counters& counters) const;
+
+ private:
+  static constexpr bool kByLockset = kMode == Mode::kHybrid;
+  // An access of more bytes than this is checked only in its first part; nothing real is that wide
+  // at once.
+  static constexpr uint64_t kMaxBytes = 1ULL << 30;
+
+  // A location's last writes, for the schedulable mode.
+  struct LastWrite {
+    uint8_t mask;
+    order::Epoch epoch;
+    std::shared_ptr<const order::VectorClock> clock;
+  };
+  struct Snapshot {
+    uint64_t version = ~0ULL;
+    std::shared_ptr<const order::VectorClock> clock;
+  };
+
+  void check_range(const trace::Event& event, Access access, uint64_t number);
+  void check(Cell& cell, uint8_t mask, Access access, const trace::Event& event, uint64_t number);
+  void scan(Cell& cell, uint8_t mask, Access access, const trace::Event& event, uint64_t number);
+  void insert(Cell& cell, uint32_t who, const Entry& entry);
+  void report(const Entry& earlier, Access access, const trace::Event& event, uint64_t number);
+  void summarise_locks(Cell& cell, Access access, LocksetId lockset);
+  void allocate(const trace::Event& event);
+  void free(const trace::Event& event, uint64_t number);
+  uint64_t clipped_end(const trace::Event& event);
+  void read_from(uint64_t granule, uint8_t mask, trace::ThreadId thread);
+  void wrote(uint64_t granule, uint8_t mask, trace::ThreadId thread);
+  std::vector<uint64_t> lock_addresses(LocksetId set);
+
+  Clocks& clocks_;
+  Shadow shadow_;
+  PairSet pairs_;
+  std::unordered_map<uint64_t, std::vector<LastWrite>> last_writes_;
+  std::vector<Snapshot> snapshots_;
+  uint64_t accesses_untracked_ = 0, entries_dropped_ = 0, bytes_clipped_ = 0;
+};
+
+extern template class Detector<Mode::kHappensBefore>;
+extern template class Detector<Mode::kHybrid>;
+extern template class Detector<Mode::kSchedulable>;
+
+}  // namespace deadheat::analysis

@@ -1,0 +1,223 @@
+#include "lib/analysis/findings.h"
+
+#include "lib/base/text.h"
+
+namespace deadheat::analysis {
+
+using trace::Event;
+using trace::EventKind;
+using trace::Source;
+
+namespace {
+
+model::AccessKind model_access(Access access) {
+  switch (access) {
+    case Access::kRead:
+      return model::AccessKind::kRead;
+    case Access::kWrite:
+      return model::AccessKind::kWrite;
+    case Access::kAtomicRead:
+      return model::AccessKind::kAtomicRead;
+    case Access::kAtomicWrite:
+      return model::AccessKind::kAtomicWrite;
+    case Access::kFree:
+      return model::AccessKind::kFree;
+  }
+  return model::AccessKind::kUnknown;
+}
+
+model::Schedulable model_schedulable(Schedulable schedulable) {
+  if (schedulable == Schedulable::kYes) return model::Schedulable::kYes;
+  return schedulable == Schedulable::kNo ? model::Schedulable::kNo : model::Schedulable::kUnknown;
+}
+
+model::Site model_site(trace::SiteId id, const Source& source) {
+  model::Site site;
+  if (id == trace::kNoSite) {
+    site.kind = model::SiteKind::kLabel;
+    return site;
+  }
+  const trace::SiteInfo info = source.site(id);
+  site.label = info.label;
+  site.kind = info.label.empty() ? model::SiteKind::kCode : model::SiteKind::kLabel;
+  if (site.kind == model::SiteKind::kCode) {
+    site.module = info.module;
+    site.build_id = info.build_id;
+    site.pcs = {info.offset};
+  }
+  return site;
+}
+
+model::Access model_access(const Side& side, const Source& source) {
+  model::Access access;
+  access.kind = model_access(side.access);
+  access.size = side.size;
+  access.location = source.object_name(side.address, EventKind::kRead);
+  access.thread = source.thread_name(side.thread);
+  for (const uint64_t lock : side.locks)
+    access.locks.push_back(source.object_name(lock, EventKind::kAcquire));
+  access.event = side.event;
+  return access;
+}
+
+std::string what(const Event& event, const Source& source) {
+  const auto with_object = [&](const char* verb) {
+    return verb + (" " + source.object_name(event.address, event.kind));
+  };
+  const bool is_atomic = event.order != trace::MemoryOrder::kPlain;
+  switch (event.kind) {
+    case EventKind::kRead:
+      return with_object(is_atomic ? "atomic load" : "read");
+    case EventKind::kWrite:
+      return with_object(is_atomic ? "atomic store" : "write");
+    case EventKind::kReadModifyWrite:
+      return with_object("atomic update");
+    case EventKind::kFence:
+      return "fence";
+    case EventKind::kAcquire:
+      return with_object("lock");
+    case EventKind::kRelease:
+      return with_object("unlock");
+    case EventKind::kAcquireShared:
+      return with_object("read-lock");
+    case EventKind::kReleaseShared:
+      return with_object("read-unlock");
+    case EventKind::kFork:
+      return "start " + source.thread_name(event.other);
+    case EventKind::kJoin:
+      return "join " + source.thread_name(event.other);
+    case EventKind::kNotify:
+      return with_object("notify");
+    case EventKind::kWait:
+      return with_object("woken by");
+    case EventKind::kBarrierEnter:
+      return with_object("enter barrier");
+    case EventKind::kBarrierLeave:
+      return with_object("leave barrier");
+    case EventKind::kSemaphorePost:
+      return with_object("post");
+    case EventKind::kSemaphoreWait:
+      return with_object("wait for");
+    case EventKind::kOnceDone:
+      return with_object("initialise once");
+    case EventKind::kOnceSeen:
+      return with_object("see initialised");
+    case EventKind::kAlloc:
+      return with_object("allocate");
+    case EventKind::kFree:
+      return with_object("free");
+    case EventKind::kRegionBegin:
+      return "enter uninstrumented code";
+    case EventKind::kRegionEnd:
+      return "leave uninstrumented code";
+    case EventKind::kHappensBefore:
+      return with_object("happens-before");
+    case EventKind::kHappensAfter:
+      return with_object("happens-after");
+    default:
+      return "event";
+  }
+}
+
+std::string locks_held(const model::Access& access) {
+  return access.locks.empty() ? "no lock" : join(access.locks, ", ");
+}
+
+std::string why(const RacyPair& pair, const Options& options, bool proves,
+                const model::Evidence& evidence) {
+  std::string text;
+  if (options.engine == EngineKind::kHybrid) {
+    text = "no lock in common and nothing that orders the two in every schedule";
+  } else {
+    text = "no happens-before path leads from the first access to the second";
+    if (!proves) text += ", but synchronisation inside uninstrumented code was ignored";
+  }
+  text += "; the first held " + locks_held(evidence.accesses[0]) + ", the second " +
+          locks_held(evidence.accesses[1]);
+  if (pair.near_region && proves)
+    text +=
+        "; a thread passed through uninstrumented code nearby, which could not have ordered them";
+  return text;
+}
+
+model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& options,
+                            bool proves, const Source& source, const TraceIdentity& identity) {
+  model::Evidence evidence;
+  evidence.execution = identity.digest;
+  evidence.source = engine_name(options);
+  evidence.id = identity.digest + "/" + evidence.source + "/" + std::to_string(number);
+  evidence.outcome =
+      model::Outcome::kNotSeen;  // the hybrid engine predicts; it has not seen the race
+  if (options.engine != EngineKind::kHybrid) {
+    evidence.outcome = model::Outcome::kRace;
+    evidence.order = model::Order::kPrimary;
+    if (proves) {
+      evidence.proof = model::Proof::kHappensBefore;
+      evidence.ordered = model::Ordered::kNo;
+    }
+  }
+  evidence.schedulable = model_schedulable(pair.schedulable);
+  evidence.accesses = {model_access(pair.first, source), model_access(pair.second, source)};
+  evidence.why = why(pair, options, proves, evidence);
+  evidence.repeat = identity.repeat;
+  for (const StepEvent& step : pair.steps) {
+    evidence.steps.push_back({step.second ? 1U : 0U, what(step.event, source),
+                              model_site(step.event.site, source), step.number, step.racing});
+  }
+  return evidence;
+}
+
+uint64_t value_of(const Counters& counters, std::string_view name) {
+  for (const Counter& counter : counters)
+    if (counter.name == name) return counter.value;
+  return 0;
+}
+
+}  // namespace
+
+std::string engine_name(const Options& options) {
+  if (options.engine == EngineKind::kHappensBefore) return "hb";
+  if (options.engine == EngineKind::kHybrid)
+    return options.edges == Edges::kPaper ? "hybrid --edges=paper" : "hybrid";
+  std::string name = "rdit";
+  if (options.missing != Missing::kRdit)
+    name += options.missing == Missing::kIgnore ? " --missing=ignore" : " --missing=naive";
+  if (options.globals != Globals::kNone)
+    name += options.globals == Globals::kModule ? " --globals=module" : " --globals=all";
+  return name;
+}
+
+model::FindingsFile to_findings(const Report& report, const Options& options, const Source& source,
+                                const TraceIdentity& identity) {
+  model::FindingsFile file;
+  // Edges inside ignored regions are missing: an unordered pair is then a suspicion, not a proof.
+  const bool proves =
+      options.engine != EngineKind::kHybrid && value_of(report.counters, "regions_ignored") == 0;
+  model::Origin origin;
+  origin.tool_version = DEADHEAT_VERSION;
+  origin.verb = "analyze";
+  origin.engine = engine_name(options);
+  origin.input = identity.path;
+  origin.counters = source.counters();
+  origin.counters.insert(origin.counters.end(), report.counters.begin(), report.counters.end());
+  const auto problems = source.problems();
+  origin.problems.assign(problems.begin(), problems.end());
+  file.origins.push_back(std::move(origin));
+
+  size_t number = 0;
+  for (const RacyPair& pair : report.pairs) {
+    model::Finding finding;
+    finding.candidate.kind = model::CandidateKind::kDataRace;
+    finding.candidate.roles = {
+        {"first", model_site(pair.first.site, source), model_access(pair.first.access)},
+        {"second", model_site(pair.second.site, source), model_access(pair.second.access)}};
+    finding.candidate.found_by = {options.engine == EngineKind::kHybrid ? "hybrid"
+                                  : options.engine == EngineKind::kRdit ? "rdit"
+                                                                        : "hb"};
+    finding.evidence = {evidence_of(pair, ++number, options, proves, source, identity)};
+    model::add_finding(file, std::move(finding));
+  }
+  return file;
+}
+
+}  // namespace deadheat::analysis
