@@ -37,7 +37,7 @@ void set_value(const std::string& type, OptionRow& row) {
 }
 
 std::string full_name(const CLI::App& app) {
-  const std::string own = app.get_name();
+  const std::string& own = app.get_name();
   return app.get_parent() == nullptr ? own : full_name(*app.get_parent()) + " " + own;
 }
 
