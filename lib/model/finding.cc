@@ -1,6 +1,8 @@
 #include "lib/model/finding.h"
 
 #include <algorithm>
+#include <functional>
+#include <numeric>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -88,6 +90,24 @@ void add_evidence(std::vector<Evidence>& all, Evidence more) {
   }
 }
 
+bool is_copy(const Finding& a, const Finding& b) {
+  if (a.candidate.kind != b.candidate.kind || a.candidate.roles != b.candidate.roles) return false;
+  if (a.evidence.empty() && b.evidence.empty()) return true;
+  return std::any_of(a.evidence.begin(), a.evidence.end(), [&](const Evidence& e) {
+    return std::find(b.evidence.begin(), b.evidence.end(), e) != b.evidence.end();
+  });
+}
+
+void merge(Finding& known, Finding finding, const std::vector<uint32_t>& to) {
+  for (size_t i = 0; i < to.size(); ++i)
+    learn_site(known.candidate.roles[to[i]].site, finding.candidate.roles[i].site);
+  unite(known.candidate.found_by, finding.candidate.found_by);
+  for (Evidence& evidence : finding.evidence) {
+    renumber(evidence, to);
+    add_evidence(known.evidence, std::move(evidence));
+  }
+}
+
 Error broken(size_t finding, std::string_view where, std::string_view what, std::string hint) {
   return Error{
       "findings[" + std::to_string(finding) + "]." + std::string(where) + ": " + std::string(what),
@@ -134,16 +154,13 @@ Verdict fold(const Finding& finding) { return fold(finding.evidence, finding.can
 
 void add_finding(FindingsFile& file, Finding finding) {
   for (Finding& known : file.findings) {
-    const RoleMatch roles = match_roles(finding.candidate, known.candidate);
-    if (roles.match != Match::kSame) continue;
-    for (size_t i = 0; i < roles.to.size(); ++i)
-      learn_site(known.candidate.roles[roles.to[i]].site, finding.candidate.roles[i].site);
-    unite(known.candidate.found_by, finding.candidate.found_by);
-    for (Evidence& evidence : finding.evidence) {
-      renumber(evidence, roles.to);
-      add_evidence(known.evidence, std::move(evidence));
+    RoleMatch roles = match_roles(finding.candidate, known.candidate);
+    if (roles.match != Match::kSame) {
+      if (!is_copy(finding, known)) continue;
+      roles.to.resize(finding.candidate.roles.size());
+      std::iota(roles.to.begin(), roles.to.end(), 0U);
     }
-    return;
+    return merge(known, std::move(finding), roles.to);
   }
   std::vector<Evidence> evidence;
   evidence.swap(finding.evidence);

@@ -88,7 +88,7 @@ std::string plain_mangled(std::string_view name) {
 // Spellings that do not depend on brackets, before the scan.
 std::string respell(std::string_view name) {
   std::string text(name);
-  static constexpr std::array<std::array<std::string_view, 2>, 9> kSpellings = {{
+  static constexpr std::array<std::array<std::string_view, 2>, 8> kSpellings = {{
       {"(anonymous namespace)", kAnonymous},
       {"{anonymous}", kAnonymous},
       {"<unnamed>", kAnonymous},
@@ -96,7 +96,6 @@ std::string respell(std::string_view name) {
       {"std::__cxx11::", "std::"},
       {"std::__1::", "std::"},
       {"'unnamed'", "{unnamed}"},
-      {"<lambda(", "{lambda("},
       {"(anonymous class)", "{lambda}"},
   }};
   for (const auto& [from, to] : kSpellings) replace_all(text, from, to);
@@ -247,7 +246,7 @@ class Scan {
     }
   }
 
-  // {lambda(int)#1}, {lambda()}, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: the number is
+  // {lambda(int)#1}, <lambda(int)>, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: the number is
   // the compiler's.
   bool lambda() {
     const std::string_view left = rest();
@@ -260,6 +259,8 @@ class Scan {
       if (length != std::string_view::npos) ++length;
     } else if (left.starts_with("{lambda") || left.starts_with("{unnamed")) {
       length = braces_end(left);
+    } else if (left.starts_with("<lambda")) {
+      length = group_end(left, 0);
     }
     if (length == std::string_view::npos) balanced_ = false;
     if (length == 0 || length == std::string_view::npos) return false;
@@ -281,7 +282,7 @@ class Scan {
     while (end > 0 && !is_digit(spelling[end - 1])) --end;
     size_t begin = end;
     while (begin > 0 && is_digit(spelling[begin - 1])) --begin;
-    const bool numbered = spelling.find('#') != std::string_view::npos || spelling[0] != '{';
+    const bool numbered = spelling.find('#') != std::string_view::npos || (spelling[0] != '{' && spelling[0] != '<');
     out_.ordinals += spelling[0];
     if (numbered) out_.ordinals += spelling.substr(begin, end - begin);
     out_.ordinals += ';';
