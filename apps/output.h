@@ -14,8 +14,8 @@ namespace deadheat::apps {
 
 struct OutputOptions {
   std::string findings;               // --findings FILE: write findings.json there
-  std::vector<std::string> formats;   // --format text|json|sarif|junit|html, repeatable
-  std::vector<std::string> outputs;   // -o FILE for each format, in order; default stdout
+  std::vector<std::string> formats;   // --format text|json|sarif|junit|html|tsan|github, repeatable
+  std::vector<std::string> outputs;   // -o FILE for each format, in order; default stdout; format by extension
   std::string baseline;               // --baseline old.json
   std::vector<std::string> suppressions;  // --suppressions FILE
   std::string colour = "auto";        // --color auto|always|never

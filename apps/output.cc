@@ -1,0 +1,236 @@
+// Where reports go. Nothing is lost on the way: the findings file is written first, a baseline or
+// suppressions file that cannot be read does not stop the report, and every problem is one line on
+// stderr and exit code 2 at the end.
+#include "apps/output.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <map>
+#include <optional>
+
+#include "apps/verb.h"
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/model/json.h"
+#include "lib/report/names.h"
+#include "lib/report/report.h"
+#include "lib/report/writers.h"
+
+namespace deadheat::apps {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kFormats[] = {"text", "json", "sarif", "junit", "html", "tsan", "github"};
+constexpr uint64_t kMostSourceBytes =
+    8 << 20;  // generated sources are larger; nobody reads those in a report
+
+struct Target {
+  std::string format;
+  std::string path;  // "-" is stdout
+};
+
+std::string format_of(const std::string& path) {
+  static const std::map<std::string, std::string> kExtensions = {
+      {".html", "html"}, {".htm", "html"}, {".sarif", "sarif"}, {".json", "json"},
+      {".xml", "junit"}, {".txt", "text"}, {".log", "tsan"}};
+  if (path.ends_with(".sarif.json")) return "sarif";
+  const auto found = kExtensions.find(fs::path(path).extension().string());
+  return found == kExtensions.end() ? "" : found->second;
+}
+
+Result<std::vector<Target>> targets(const OutputOptions& options) {
+  std::vector<Target> out;
+  size_t to_stdout = 0;
+  for (size_t i = 0; i < std::max<size_t>({1, options.formats.size(), options.outputs.size()});
+       ++i) {
+    Target target{i < options.formats.size() ? options.formats[i] : "",
+                  i < options.outputs.size() ? options.outputs[i] : "-"};
+    if (target.format.empty() && target.path == "-") target.format = "text";
+    if (target.format.empty()) target.format = format_of(target.path);
+    if (target.format.empty())
+      return Error{"cannot tell the format of " + target.path + " from its name",
+                   "add --format text, json, sarif, junit, html, tsan or github"};
+    if (target.path == "-" && ++to_stdout == 2)
+      return Error{"two reports would go to standard output", "give each --format its own -o FILE"};
+    out.push_back(std::move(target));
+  }
+  return out;
+}
+
+// The enclosing git work tree, else the current directory: what paths in reports are relative to.
+std::string source_root() {
+  std::error_code error;
+  const fs::path here = fs::current_path(error);
+  if (error) return {};
+  for (fs::path at = here; at.has_relative_path(); at = at.parent_path())
+    if (fs::exists(at / ".git", error)) return at.string();
+  return here.string();
+}
+
+// Reads sources below the root only: a findings file from elsewhere must not pull other files of
+// this machine into a report that is passed on.
+std::optional<std::string> read_source(const std::string& root, const std::string& prefix,
+                                       const std::string& path) {
+  std::error_code error;
+  const fs::path base = fs::weakly_canonical(root, error);
+  if (error || root.empty() || path.find('\0') != std::string::npos) return std::nullopt;
+  for (const fs::path& wish : {fs::path(report::strip_path(path, prefix)), fs::path(path)}) {
+    const fs::path full = fs::canonical(wish.is_absolute() ? wish : base / wish, error);
+    if (error) continue;
+    const fs::path relative = full.lexically_relative(base);
+    if (relative.empty() || *relative.begin() == "..") continue;
+    struct stat info{};
+    if (::stat(full.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) continue;
+    if (static_cast<uint64_t>(info.st_size) > kMostSourceBytes) continue;
+    auto content = read_file(full.string());
+    if (content) return std::move(*content);
+  }
+  return std::nullopt;
+}
+
+bool is_set(const char* name) {
+  const char* value = std::getenv(name);
+  return value != nullptr && value[0] != '\0';
+}
+
+bool use_colour(const std::string& wish, const std::string& path) {
+  if (wish == "always" || wish == "never") return wish == "always";
+  const char* terminal = std::getenv("TERM");
+  const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
+  return path == "-" && ::isatty(STDOUT_FILENO) == 1 && !is_set("NO_COLOR") && !dumb;
+}
+
+std::string render(const report::Report& report, const Target& target, const OutputOptions& options,
+                   int exit_code) {
+  if (target.format == "json") return report::write_json(report);
+  if (target.format == "sarif") return report::write_sarif(report, {.exit_code = exit_code});
+  if (target.format == "junit") return report::write_junit(report);
+  if (target.format == "html") return report::write_html(report);
+  if (target.format == "tsan") return report::write_tsan(report);
+  if (target.format == "github") return report::write_github(report);
+  std::string text =
+      report::write_text(report, {.colour = use_colour(options.colour, target.path)});
+  const char* actions = std::getenv("GITHUB_ACTIONS");
+  if (target.path == "-" && actions != nullptr && std::string_view(actions) == "true")
+    text += report::write_github(report);
+  return text;
+}
+
+class Problems {
+ public:
+  void add(const Error& error) {
+    fail(error);
+    any_ = true;
+  }
+  bool any() const { return any_; }
+
+ private:
+  bool any_ = false;
+};
+
+report::Suppressions read_suppressions(const std::vector<std::string>& files, Problems& problems) {
+  report::Suppressions all;
+  for (const std::string& file : files) {
+    const auto text = read_file(file);
+    if (!text) {
+      problems.add(text.error());
+      continue;
+    }
+    report::parse_suppressions(text.value(), file, all);
+  }
+  for (const auto& problem : all.problems)
+    problems.add(
+        {problem.file + ":" + std::to_string(problem.line) + ": " + problem.message, problem.hint});
+  return all;
+}
+
+}  // namespace
+
+void add_output_options(CLI::App& app, OutputOptions& options) {
+  std::vector<std::string> formats(std::begin(kFormats), std::end(kFormats));
+  app.add_option("--findings", options.findings, "write the findings as findings.json to this file")
+      ->type_name("FILE");
+  app.add_option("--format", options.formats,
+                 "report format; without it, by the name given to -o, else text")
+      ->check(CLI::IsMember(formats))
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("-o,--output", options.outputs,
+                 "write the report here; one for each --format, in order ('-': stdout)")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--baseline", options.baseline,
+                 "findings.json of before: what is in it is known and does not fail")
+      ->type_name("FILE");
+  app.add_option("--suppressions", options.suppressions,
+                 "suppressions in TSan's syntax, see docs/guides/suppressions.md")
+      ->type_name("FILE")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--color", options.colour, "colour the text report")
+      ->check(CLI::IsMember({"auto", "always", "never"}))
+      ->capture_default_str();
+  app.add_option("--strip-path-prefix", options.strip_prefix,
+                 "cut this off file names (default: the git work tree or the current directory)")
+      ->type_name("PATH");
+  app.add_option("--exit-code", options.exit_code, "exit code when there are new findings")
+      ->check(CLI::Range(0, 255))
+      ->capture_default_str();
+}
+
+int emit(const model::FindingsFile& findings, const OutputOptions& options) {
+  Problems problems;
+  if (!options.findings.empty()) {
+    const Status written = model::write_findings(options.findings, findings);
+    if (!written) problems.add(written.error());
+  }
+  const std::string root = source_root();
+  report::ReportOptions wishes;
+  wishes.today = report::today();
+  wishes.strip_prefix = options.strip_prefix.empty() ? root : options.strip_prefix;
+  wishes.suppressions = read_suppressions(options.suppressions, problems);
+  wishes.read_source = [&](const std::string& path) {
+    return read_source(root, wishes.strip_prefix, path);
+  };
+  model::FindingsFile baseline;
+  std::string baseline_problem;
+  if (!options.baseline.empty()) {
+    auto read = model::read_findings(options.baseline);
+    if (read) {
+      baseline = std::move(*read);
+      wishes.baseline = &baseline;
+    } else {
+      problems.add(read.error());
+      baseline_problem =
+          "the baseline could not be read, so every finding counts as new: " + read.error().message;
+    }
+  }
+  report::Report report = report::build_report(findings, wishes);
+  if (!baseline_problem.empty())
+    report.notices.push_back(
+        {report::Notice::Kind::kBaseline, "unreadable-baseline", baseline_problem});
+  const int verdict = report.summary.failing > 0 ? options.exit_code : kNothingFound;
+  auto wanted = targets(options);
+  if (!wanted) {
+    problems.add(wanted.error());
+    wanted = std::vector<Target>{{"text", "-"}};  // the verdict must not get lost over a name
+  }
+  bool on_stdout = false;
+  for (const Target& target : *wanted) {
+    const Status written =
+        write_file(target.path, render(report, target, options, problems.any() ? kUsage : verdict));
+    if (!written) problems.add(written.error());
+    on_stdout = on_stdout || target.path == "-";
+  }
+  if (!on_stdout) std::fprintf(stderr, "deadheat: %s\n", report::headline(report).c_str());
+  return problems.any() ? kUsage : verdict;
+}
+
+}  // namespace deadheat::apps

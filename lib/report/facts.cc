@@ -1,0 +1,231 @@
+#include "lib/report/facts.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdio>
+
+#include "lib/base/text.h"
+#include "lib/report/clean_text.h"
+#include "lib/report/names.h"
+
+namespace deadheat::report {
+
+using model::Evidence;
+using model::Outcome;
+using model::Proof;
+using model::Schedulable;
+using model::VerdictState;
+
+namespace {
+
+constexpr size_t kTitleName = 72;
+
+// Addresses differ in every run; names and descriptions do not.
+bool is_stable(const std::string& location) {
+  return !location.empty() && location.find("0x") == std::string::npos;
+}
+
+std::string subject(const model::Candidate& candidate, const Evidence* example) {
+  for (const model::Role& role : candidate.roles)
+    if (!role.site.variable.empty()) return role.site.variable;
+  for (const model::Role& role : candidate.roles)
+    if (!role.site.object.empty()) return role.site.object;
+  if (example != nullptr)
+    for (const model::Access& access : example->accesses)
+      if (is_stable(access.location)) return access.location;
+  return {};
+}
+
+std::string held(const std::vector<std::string>& locks) {
+  return locks.empty() ? "no lock" : join(locks, ", ");
+}
+
+std::string locks_sentence(const std::vector<Place>& places) {
+  if (!std::all_of(places.begin(), places.end(),
+                   [](const Place& place) { return place.locks_known; }))
+    return {};
+  if (std::all_of(places.begin(), places.end(),
+                  [](const Place& place) { return place.locks.empty(); }))
+    return places.size() == 2 ? "Neither side held a lock." : "No side held a lock.";
+  std::vector<std::string> parts;
+  for (const Place& place : places)
+    parts.push_back("the " + place.action + (place.thread.empty() ? "" : " in " + place.thread) +
+                    " held " + held(place.locks));
+  std::string text = join(parts, "; ");
+  if (!text.empty()) text[0] = 'T';
+  std::vector<std::string> common =
+      places.empty() ? std::vector<std::string>{} : places.front().locks;
+  for (const Place& place : places)
+    std::erase_if(common, [&](const std::string& lock) {
+      return std::find(place.locks.begin(), place.locks.end(), lock) == place.locks.end();
+    });
+  return text + (common.empty() ? ". They have no lock in common."
+                                : ". In common: " + join(common, ", ") + ".");
+}
+
+std::string ended(std::string text) {
+  text = std::string(trim(text));
+  if (!text.empty() && !text.ends_with('.') && !text.ends_with('!') && !text.ends_with('?'))
+    text += '.';
+  return text;
+}
+
+std::string sentence(std::string text) {
+  text = ended(std::move(text));
+  if (!text.empty()) text[0] = static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
+std::string proof_sentence(Proof proof) {
+  switch (proof) {
+    case Proof::kHappensBefore:
+      return "the accesses were unordered by happens-before in an observed execution";
+    case Proof::kCoEnabled:
+      return "a scheduler held both threads at their accesses at the same time";
+    case Proof::kCollision:
+      return "a watchpoint saw both accesses at one place at one time";
+    case Proof::kFailedBranch:
+      return "a reordered execution failed its checker";
+    case Proof::kAgentClaim:
+      return "an agent reported it; we have not seen it ourselves";
+    case Proof::kNone:
+    case Proof::kCount:
+      break;
+  }
+  return "seen in an execution";
+}
+
+std::string percent(double share) {
+  char buffer[16];
+  std::snprintf(buffer, sizeof buffer, "%.0f%%", share * 100);
+  return buffer;
+}
+
+std::string sureness_of(const Entry& entry, const Evidence* example) {
+  const model::Verdict& verdict = entry.verdict;
+  const std::string by = entry.finding.candidate.found_by.empty()
+                             ? std::string("an earlier run")
+                             : clean_name(join(entry.finding.candidate.found_by, ", "));
+  if (verdict.state == VerdictState::kTrueRace) {
+    std::string text = verdict.basis == model::Basis::kClaimed ? "Claimed: " : "Confirmed: ";
+    text += proof_sentence(example == nullptr ? Proof::kNone : example->proof);
+    text += " (found by " + by;
+    if (verdict.executions > 0) text += "; seen in " + plural(verdict.executions, "execution");
+    return text + ").";
+  }
+  if (verdict.state == VerdictState::kLikelyFalsePositive) {
+    std::string text = "Likely a false positive: " + plural(verdict.no_races, "trial") +
+                       " found the accesses ordered";
+    if (verdict.executions > 0) text += " in " + plural(verdict.executions, "execution");
+    if (verdict.confidence > 0)
+      text += "; with 95% confidence at least " + percent(verdict.confidence) +
+              " of further executions would show no race";
+    return text + ".";
+  }
+  std::string text = "Candidate: predicted by " + by + ", not confirmed by an execution yet";
+  if (verdict.timeouts > 0) text += " (" + plural(verdict.timeouts, "trial") + " timed out)";
+  return text + ".";
+}
+
+std::string dependence_of(const Entry& entry, const Evidence* example) {
+  if (example == nullptr || example->proof != Proof::kHappensBefore ||
+      entry.verdict.state != VerdictState::kTrueRace)
+    return {};
+  switch (example->schedulable) {
+    case Schedulable::kYes:
+      return "Schedulable: the two accesses can happen right next to each other, whatever other "
+             "races exist.";
+    case Schedulable::kNo:
+      return "Not schedulable as observed: it may only be an artefact of an earlier race; fix the "
+             "earlier one first and "
+             "look again.";
+    case Schedulable::kUnknown:
+    case Schedulable::kCount:
+      break;
+  }
+  return "Schedulable: unknown, since the order of plain accesses was not recorded; it may depend "
+         "on an earlier race.";
+}
+
+std::string effect_of(const Entry& entry) {
+  const model::Consequence& consequence = entry.verdict.consequence;
+  if (consequence.kind != model::ConsequenceKind::kNone) {
+    std::string text = sentence(std::string(consequence_word(consequence.kind)));
+    text.pop_back();
+    return consequence.detail.empty() ? text + "."
+                                      : text + ": " + ended(clean_name(consequence.detail));
+  }
+  if (entry.finding.candidate.kind == model::CandidateKind::kDataRace)
+    return "No failure was seen; the behaviour is undefined by the language.";
+  return "No failure was seen so far.";
+}
+
+}  // namespace
+
+std::string plural(uint64_t count, const std::string& noun) {
+  return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
+const Evidence* best_example(const model::Finding& finding) {
+  const Evidence* best = nullptr;
+  int best_score = -1;
+  for (const Evidence& evidence : finding.evidence) {
+    if (!evidence.withdraws.empty()) continue;
+    const bool withdrawn =
+        std::any_of(finding.evidence.begin(), finding.evidence.end(), [&](const Evidence& other) {
+          return !other.withdraws.empty() && other.withdraws == evidence.id;
+        });
+    if (withdrawn) continue;
+    int score = 0;
+    if (evidence.outcome == Outcome::kRace) score += 32;
+    if (evidence.consequence.kind != model::ConsequenceKind::kNone) score += 16;
+    if (!evidence.steps.empty()) score += 8;
+    if (!evidence.accesses.empty()) score += 4;
+    if (!evidence.repeat.empty()) score += 2;
+    if (evidence.schedulable == Schedulable::kYes) score += 1;
+    if (score > best_score || (score == best_score && evidence.id < best->id)) {
+      best = &evidence;
+      best_score = score;
+    }
+  }
+  return best;
+}
+
+std::string title_of(const model::Candidate& candidate, const Evidence* example) {
+  std::string title(kind_title(candidate.kind));
+  const std::string what = subject(candidate, example);
+  if (!what.empty()) title += " on " + clip(clean_name(what), kTitleName);
+  std::vector<std::string> sides;
+  for (const model::Role& role : candidate.roles)
+    sides.push_back(std::string(access_word(role.access)) + " at " +
+                    clip(clean_name(stable_place(role.site)), kTitleName));
+  // Finders meet the two sides in either order; the title must not change with it.
+  if (candidate.kind <= model::CandidateKind::kCollision)
+    std::sort(sides.begin(), sides.end(), std::greater<>());
+  for (size_t i = 0; i < sides.size(); ++i)
+    title += (i == 0 ? " between " : i + 1 == sides.size() ? " and " : ", ") + sides[i];
+  return title;
+}
+
+void phrase_facts(Entry& entry, const Evidence* example) {
+  entry.locks = locks_sentence(entry.places);
+  if (example != nullptr && !example->why.empty()) {
+    entry.why = sentence(clip(clean(example->why), 1000));
+  } else if (entry.ordered) {
+    entry.why = "In the shown execution a happens-before edge ordered the accesses.";
+  } else if (entry.verdict.state != VerdictState::kTrueRace) {
+    entry.why = "Nothing is known to order the accesses.";
+  } else {
+    entry.why = "Nothing orders the accesses: there is no happens-before path between them.";
+  }
+  entry.sureness = sureness_of(entry, example);
+  entry.dependence = dependence_of(entry, example);
+  entry.effect = effect_of(entry);
+  for (const Evidence& evidence : entry.finding.evidence)
+    if (entry.repeat.empty()) entry.repeat = clip(clean(evidence.repeat), 1000);
+  if (example != nullptr && !example->repeat.empty())
+    entry.repeat = clip(clean(example->repeat), 1000);
+  entry.silence = clean(suggest_suppression(entry.finding));
+}
+
+}  // namespace deadheat::report

@@ -1,0 +1,55 @@
+// findings.json with marks: the model's own form, each finding extended by what this report decided
+// about it. Readers of findings.json ignore unknown fields, so the output is itself a findings
+// file.
+#include <nlohmann/json.hpp>
+
+#include "lib/model/json.h"
+#include "lib/report/writers.h"
+
+namespace deadheat::report {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr const char* kNovelty[] = {"new", "known", "likely-known"};
+constexpr const char* kRanks[] = {"harmful", "confirmed", "candidate", "likely-false-positive"};
+
+Json marks(const Report& report, const Entry& entry) {
+  Json out = {
+      {"id", entry.id}, {"title", entry.title}, {"rank", kRanks[static_cast<size_t>(entry.rank)]}};
+  if (report.has_baseline) out["baseline"] = kNovelty[static_cast<size_t>(entry.novelty)];
+  out["suppressed"] = entry.suppressed;
+  if (entry.suppressed) {
+    out["suppressed_by"] = entry.suppressed_by;
+    out["reason"] = entry.suppression_reason;
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string write_json(const Report& report) {
+  model::FindingsFile file;
+  file.origins = report.origins;
+  for (const Entry& entry : report.entries) file.findings.push_back(entry.finding);
+  const std::string plain = model::to_json(file);
+  Json document = Json::parse(plain, nullptr, false);
+  if (!document.is_object() || !document["findings"].is_array()) return plain;
+  Json& findings = document["findings"];
+  for (size_t i = 0; i < findings.size() && i < report.entries.size(); ++i)
+    findings[i]["report"] = marks(report, report.entries[i]);
+  const Summary& summary = report.summary;
+  Json notices = Json::array();
+  for (const Notice& notice : report.notices)
+    notices.push_back({{"code", notice.code}, {"text", notice.text}});
+  Json fixed = Json::array();
+  for (const Entry& entry : report.fixed)
+    fixed.push_back({{"id", entry.id}, {"title", entry.title}});
+  document["report"] = {{"headline", headline(report)},     {"new", summary.fresh},
+                        {"failing", summary.failing},       {"known", summary.known},
+                        {"suppressed", summary.suppressed}, {"fixed", std::move(fixed)},
+                        {"notices", std::move(notices)}};
+  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace deadheat::report

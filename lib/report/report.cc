@@ -1,0 +1,238 @@
+#include "lib/report/report.h"
+
+#include <algorithm>
+#include <map>
+#include <tuple>
+#include <unordered_map>
+
+#include "lib/base/text.h"
+#include "lib/model/identity.h"
+#include "lib/report/clean_text.h"
+#include "lib/report/facts.h"
+#include "lib/report/names.h"
+#include "lib/report/place.h"
+
+namespace deadheat::report {
+namespace {
+
+Rank rank_of(const model::Verdict& verdict) {
+  if (verdict.state == model::VerdictState::kLikelyFalsePositive) return Rank::kLikelyFalsePositive;
+  if (verdict.state != model::VerdictState::kTrueRace) return Rank::kCandidate;
+  return verdict.consequence.kind == model::ConsequenceKind::kNone ? Rank::kConfirmed
+                                                                   : Rank::kHarmful;
+}
+
+Entry make_entry(model::Finding finding, PlaceMaker& places) {
+  Entry entry;
+  entry.finding = std::move(finding);
+  entry.verdict = model::fold(entry.finding.evidence);
+  entry.rank = rank_of(entry.verdict);
+  entry.id = clean_name(model::display_id(entry.finding.candidate));
+  const model::Evidence* example = best_example(entry.finding);
+  entry.title = title_of(entry.finding.candidate, example);
+  entry.ordered = example != nullptr && example->ordered == model::Ordered::kYes;
+  entry.swapped = example != nullptr && example->order == model::Order::kAlternate;
+  entry.places = places.places(entry.finding.candidate, example);
+  if (example != nullptr) entry.steps = places.steps(entry.finding.candidate, *example);
+  phrase_facts(entry, example);
+  return entry;
+}
+
+// Looks candidates of a baseline up: by exact key and display id first, which finds nearly all; the
+// rest one by one.
+class Baseline {
+ public:
+  explicit Baseline(const model::FindingsFile& file)
+      : file_(file), seen_(file.findings.size(), false) {
+    for (size_t i = 0; i < file.findings.size(); ++i) {
+      by_key_[model::display_id(file.findings[i].candidate)].push_back(i);
+      const std::string exact = model::exact_key(file.findings[i].candidate);
+      if (!exact.empty()) by_key_[exact].push_back(i);
+    }
+  }
+
+  Novelty find(const model::Candidate& candidate) {
+    model::Match best = model::Match::kDifferent;
+    for (const std::string& key : {model::exact_key(candidate), model::display_id(candidate)}) {
+      const auto found = by_key_.find(key);
+      if (key.empty() || found == by_key_.end()) continue;
+      for (const size_t i : found->second) best = std::max(best, compare(candidate, i));
+    }
+    for (size_t i = 0; i < seen_.size() && best == model::Match::kDifferent; ++i)
+      best = compare(candidate, i);
+    if (best == model::Match::kSame) return Novelty::kKnown;
+    return best == model::Match::kLikely ? Novelty::kLikelyKnown : Novelty::kNew;
+  }
+
+  std::vector<model::Finding> unseen() const {
+    std::vector<model::Finding> findings;
+    for (size_t i = 0; i < seen_.size(); ++i)
+      if (!seen_[i]) findings.push_back(file_.findings[i]);
+    return findings;
+  }
+
+ private:
+  model::Match compare(const model::Candidate& candidate, size_t i) {
+    const model::Match match = model::match(candidate, file_.findings[i].candidate);
+    if (match != model::Match::kDifferent) seen_[i] = true;
+    return match;
+  }
+
+  const model::FindingsFile& file_;
+  std::vector<bool> seen_;
+  std::unordered_map<std::string, std::vector<size_t>> by_key_;
+};
+
+void suppress(Report& report, const ReportOptions& options) {
+  const auto& all = options.suppressions.entries;
+  std::vector<bool> used(all.size(), false);
+  for (Entry& entry : report.entries) {
+    for (size_t i = 0; i < all.size(); ++i) {
+      // Every line that matches counts as used, not only the first: deleting one must not revive
+      // the finding.
+      if (!matches(all[i], entry.finding)) continue;
+      used[i] = true;
+      if (entry.suppressed || expired(all[i], options.today)) continue;
+      entry.suppressed = true;
+      entry.suppressed_by = clean_name(all[i].file) + ":" + std::to_string(all[i].line);
+      entry.suppression_reason = all[i].reason;
+    }
+  }
+  for (const SuppressionProblem& problem : options.suppressions.problems)
+    report.notices.push_back({Notice::Kind::kSuppression, "bad-suppression",
+                              clean_name(problem.file) + ":" + std::to_string(problem.line) + ": " +
+                                  problem.message +
+                                  (problem.hint.empty() ? "" : " (" + problem.hint + ")")});
+  for (size_t i = 0; i < all.size(); ++i) {
+    const std::string at = clean_name(all[i].file) + ":" + std::to_string(all[i].line) + ": ";
+    if (expired(all[i], options.today)) {
+      report.notices.push_back(
+          {Notice::Kind::kSuppression, "expired-suppression",
+           at + "suppression expired on " + to_string(*all[i].until) + ": " + all[i].text});
+    } else if (!used[i] && can_match(all[i].kind)) {
+      report.notices.push_back({Notice::Kind::kSuppression, "unused-suppression",
+                                at + "suppression matched nothing: " + all[i].text});
+    }
+  }
+}
+
+void note_origins(Report& report) {
+  // Several runs over one input count its events once each; sums are right for distinct inputs,
+  // which is what merging is for.
+  std::map<std::string, Notice> losses;
+  std::map<std::string, uint64_t> values;
+  std::vector<Notice> damage;
+  for (const model::Origin& origin : report.origins) {
+    for (const Counter& counter : origin.counters) {
+      if (counter.is_loss && counter.value > 0) {
+        values[counter.name] += counter.value;
+        const std::string meaning = counter.meaning.empty() ? counter.name : counter.meaning;
+        losses[counter.name] = {
+            Notice::Kind::kLoss, clean_name(counter.name),
+            with_thousands(values[counter.name]) + " " + clip(clean(meaning), 1000)};
+      }
+      if (counter.name == "events") report.summary.events += counter.value;
+      if (counter.name == "threads")
+        report.summary.threads = std::max(report.summary.threads, counter.value);
+    }
+    for (const std::string& problem : origin.problems)
+      damage.push_back({Notice::Kind::kDamage, "damaged-input",
+                        (origin.input.empty() ? "" : clean_name(origin.input) + ": ") +
+                            clip(clean(problem), 1000)});
+  }
+  for (auto& [name, notice] : losses) report.notices.push_back(std::move(notice));
+  report.notices.insert(report.notices.end(), damage.begin(), damage.end());
+}
+
+bool ranked_before(const Entry& a, const Entry& b) {
+  const auto key = [](const Entry& entry) {
+    return std::tuple(entry.suppressed, entry.novelty != Novelty::kNew, entry.rank,
+                      -static_cast<int>(entry.verdict.consequence.kind),
+                      -static_cast<int64_t>(entry.verdict.races));
+  };
+  if (key(a) != key(b)) return key(a) < key(b);
+  return std::tie(a.title, a.id) < std::tie(b.title, b.id);
+}
+
+void summarise(Report& report) {
+  Summary& summary = report.summary;
+  for (const Entry& entry : report.entries) {
+    if (entry.suppressed) {
+      ++summary.suppressed;
+    } else if (entry.novelty != Novelty::kNew) {
+      ++summary.known;
+    } else {
+      ++summary.fresh;
+      if (entry.rank == Rank::kHarmful) ++summary.harmful;
+      if (entry.rank == Rank::kConfirmed) ++summary.confirmed;
+      if (entry.rank == Rank::kCandidate) ++summary.candidates;
+      if (entry.rank == Rank::kLikelyFalsePositive) ++summary.likely_false;
+    }
+    if (entry.fails()) ++summary.failing;
+  }
+  summary.fixed = report.fixed.size();
+}
+
+}  // namespace
+
+bool Entry::fails() const {
+  return !suppressed && novelty == Novelty::kNew && rank != Rank::kLikelyFalsePositive;
+}
+
+Report build_report(const model::FindingsFile& file, const ReportOptions& options) {
+  Report report;
+  report.origins = file.origins;
+  report.has_baseline = options.baseline != nullptr;
+  model::FindingsFile unique;
+  for (const model::Finding& finding : file.findings) model::add_finding(unique, finding);
+  PlaceMaker places(options);
+  for (model::Finding& finding : unique.findings)
+    report.entries.push_back(make_entry(std::move(finding), places));
+  if (options.baseline != nullptr) {
+    Baseline baseline(*options.baseline);
+    for (Entry& entry : report.entries) entry.novelty = baseline.find(entry.finding.candidate);
+    for (model::Finding& finding : baseline.unseen())
+      report.fixed.push_back(make_entry(std::move(finding), places));
+  }
+  note_origins(report);
+  suppress(report, options);
+  std::stable_sort(report.entries.begin(), report.entries.end(), ranked_before);
+  std::stable_sort(report.fixed.begin(), report.fixed.end(), ranked_before);
+  summarise(report);
+  return report;
+}
+
+std::string verdict_words(const Report& report) {
+  const bool compared = report.has_baseline;
+  if (report.summary.fresh == 0) return compared ? "No new races found" : "No races found";
+  return plural(report.summary.fresh, compared ? "new race" : "race");
+}
+
+std::string scope_words(const Report& report) {
+  std::string scope;
+  if (report.summary.events > 0) scope = " in " + plural(report.summary.events, "event");
+  if (report.summary.threads > 0)
+    scope += (scope.empty() ? " in " : ", ") + plural(report.summary.threads, "thread");
+  return scope;
+}
+
+std::string headline(const Report& report) {
+  const Summary& summary = report.summary;
+  std::vector<std::string> parts;
+  const auto part = [&](uint64_t count, const char* word) {
+    if (count > 0) parts.push_back(with_thousands(count) + " " + word);
+  };
+  part(summary.harmful, "harmful");
+  part(summary.confirmed, "confirmed");
+  part(summary.candidates, summary.candidates == 1 ? "candidate" : "candidates");
+  part(summary.likely_false, "likely false");
+  const std::string counts = parts.empty() ? "" : " (" + join(parts, ", ") + ")";
+  parts.clear();
+  part(summary.known, "known");
+  part(summary.suppressed, "suppressed");
+  part(summary.fixed, "no longer seen");
+  const std::string rest = parts.empty() ? "" : "; " + join(parts, ", ");
+  return verdict_words(report) + counts + scope_words(report) + rest;
+}
+
+}  // namespace deadheat::report

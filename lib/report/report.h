@@ -1,0 +1,134 @@
+// Report: everything that is shown to people and machines, as data. Built once; writers only format
+// it.
+//
+// build_report unites findings of one identity, ranks them, applies baseline and suppressions,
+// reads the source lines, and phrases the facts. Invariants: every string meant for display went
+// through clean(); titles and ids hold no line numbers, so they survive edits; what was lost,
+// expired, unused or damaged is in the Report, never dropped.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/model/finding.h"
+#include "lib/report/suppressions.h"
+
+namespace deadheat::report {
+
+enum class Rank : uint8_t { kHarmful, kConfirmed, kCandidate, kLikelyFalsePositive };
+enum class Novelty : uint8_t {
+  kNew,
+  kKnown,
+  kLikelyKnown
+};  // against the baseline; all are new without one
+
+struct SourceLine {
+  uint32_t number = 0;
+  std::string text;
+  bool here = false;
+};
+
+// One role of a finding: where it is and what it did.
+struct Place {
+  std::string role;      // "first"
+  std::string action;    // "write"
+  std::string where;     // "transfer() bank.cc:31"
+  std::string stable;    // the same without the line: "transfer()"
+  std::string function;  // short; empty when unknown
+  std::string file;      // without the prefix; empty when unknown
+  uint32_t line = 0, column = 0;
+  std::string thread;
+  std::string location;
+  uint64_t size = 0;
+  uint64_t event = 0;
+  std::vector<std::string> locks;
+  bool locks_known = false;
+  std::vector<model::Frame> stack;  // cleaned, paths stripped
+  std::vector<SourceLine> source;
+};
+
+// One step of the picture, cleaned. See picture.h.
+struct ShownStep {
+  size_t role = 0;
+  std::string what;
+  std::string where;
+  std::string file;
+  uint32_t line = 0;
+  uint64_t event = 0;
+  bool racing = false;
+};
+
+struct Entry {
+  model::Finding finding;
+  model::Verdict verdict;
+  std::string id;     // "DH-3f9a21c4"
+  std::string title;  // "Data race on V12 between write at transfer() and read at audit()"
+  Rank rank = Rank::kCandidate;
+  Novelty novelty = Novelty::kNew;
+  bool suppressed = false;
+  std::string suppressed_by;  // "file:line"
+  std::string suppression_reason;
+
+  std::vector<Place> places;
+  std::vector<ShownStep> steps;
+  bool ordered = false;  // the example shows a happens-before edge between the accesses
+  bool swapped = false;  // the example shows the second role before the first
+
+  std::string why;         // which ordering is missing
+  std::string locks;       // which locks each side held
+  std::string sureness;    // how sure, and by which proof
+  std::string dependence;  // whether it may be an artefact of an earlier race; may be empty
+  std::string effect;      // what it does
+  std::string repeat;      // a command; may be empty
+  std::string silence;     // a suppression line
+
+  bool fails() const;  // new, not suppressed, not a likely false positive
+};
+
+struct Summary {
+  uint64_t harmful = 0, confirmed = 0, candidates = 0, likely_false = 0;  // of the new ones
+  uint64_t fresh = 0, known = 0, suppressed = 0, fixed = 0;
+  uint64_t failing = 0;
+  uint64_t events = 0, threads = 0;  // 0 when no origin counted them
+};
+
+// A line that must be shown: a loss, damage, a suppression that no longer holds.
+struct Notice {
+  enum class Kind : uint8_t { kLoss, kDamage, kSuppression, kBaseline } kind = Kind::kLoss;
+  std::string code;  // stable: the counter's name, "damaged-input", "unused-suppression", ...
+  std::string text;
+};
+
+struct Report {
+  std::vector<Entry> entries;  // new first, then known, then suppressed; ranked in each
+  std::vector<Entry> fixed;    // in the baseline, not seen now
+  std::vector<model::Origin> origins;
+  std::vector<Notice> notices;
+  bool has_baseline = false;
+  Summary summary;
+};
+
+struct ReportOptions {
+  const model::FindingsFile* baseline = nullptr;
+  Suppressions suppressions;
+  Date today;  // for expiry; the caller's clock
+  std::string strip_prefix;
+  // The content of a source file, or nothing. Empty: sources are not read. Relative paths are given
+  // as they are.
+  std::function<std::optional<std::string>(const std::string& path)> read_source;
+};
+
+Report build_report(const model::FindingsFile& file, const ReportOptions& options);
+
+// "2 new races", "No races found": the first words of the headline.
+std::string verdict_words(const Report& report);
+// " in 1,204 events, 4 threads", or empty when no origin counted them.
+std::string scope_words(const Report& report);
+// One sentence: "2 new races (1 harmful, 1 confirmed), 1 known, 1 suppressed" or
+// "No races found in 1,204 events, 4 threads".
+std::string headline(const Report& report);
+
+}  // namespace deadheat::report

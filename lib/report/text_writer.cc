@@ -1,0 +1,153 @@
+// The report for a terminal: what, where, why, how sure, what it does, how to repeat it, how to
+// silence it.
+#include <algorithm>
+
+#include "lib/base/text.h"
+#include "lib/report/clean_text.h"
+#include "lib/report/facts.h"
+#include "lib/report/writers.h"
+
+namespace deadheat::report {
+namespace {
+
+constexpr size_t kWidth = 100;
+constexpr size_t kLabel = 14;
+
+class TextReport {
+ public:
+  TextReport(const Report& report, const TextStyle& style) : report_(report), style_(style) {}
+
+  std::string write() {
+    size_t shown = 0, untold = 0;
+    for (const Entry& entry : report_.entries) {
+      if (entry.suppressed || entry.novelty != Novelty::kNew) continue;
+      if (shown < style_.most_details) {
+        write_entry(entry);
+        ++shown;
+      } else {
+        if (untold++ == 0) out_ += bold("More findings, one line each:") + "\n";
+        out_ += "  " + entry.id + "  " + entry.title + "\n";
+      }
+    }
+    if (untold > 0)
+      out_ += "\n  " + plural(untold, "finding") +
+              " without details here; html, sarif and json have them all.\n\n";
+    write_list("Known (in the baseline):", report_.entries, [](const Entry& entry) {
+      return !entry.suppressed && entry.novelty != Novelty::kNew;
+    });
+    write_list("Suppressed:", report_.entries, [](const Entry& entry) { return entry.suppressed; });
+    write_list("No longer seen (in the baseline, not in this report):", report_.fixed,
+               [](const Entry&) { return true; });
+    write_notices();
+    out_ += (report_.summary.failing > 0 ? red(headline(report_)) : bold(headline(report_))) + "\n";
+    return std::move(out_);
+  }
+
+ private:
+  std::string paint(const char* code, const std::string& text) const {
+    return style_.colour ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+  }
+  std::string bold(const std::string& text) const { return paint("1", text); }
+  std::string red(const std::string& text) const { return paint("1;31", text); }
+  std::string faint(const std::string& text) const { return paint("2", text); }
+
+  // Breaks between words only: commands and paths stay in one piece to be copied.
+  void field(const std::string& label, const std::string& text) {
+    if (text.empty()) return;
+    std::string line =
+        "  " + faint(label) + std::string(kLabel - std::min(kLabel - 1, label.size()), ' ');
+    size_t used = 2 + kLabel;
+    bool first = true;
+    for (const std::string_view word : split(text, ' ')) {
+      const size_t cells = width(word);
+      if (!first && used + 1 + cells > kWidth) {
+        out_ += line + "\n";
+        line = std::string(2 + kLabel, ' ');
+        used = 2 + kLabel;
+        first = true;
+      }
+      line += (first ? "" : " ") + std::string(word);
+      used += cells + (first ? 0 : 1);
+      first = false;
+    }
+    out_ += line + "\n";
+  }
+  void whole(const std::string& label, const std::string& text) {
+    if (!text.empty())
+      out_ += "  " + faint(label) + std::string(kLabel - std::min(kLabel - 1, label.size()), ' ') +
+              text + "\n";
+  }
+
+  void write_place(const Place& place) {
+    std::string text = place.action;
+    if (place.size > 0) text += " of " + plural(place.size, "byte");
+    text += " at " + bold(place.where);
+    if (!place.thread.empty()) text += " by " + place.thread;
+    if (place.event > 0) text += faint(" (event " + with_thousands(place.event) + ")");
+    whole(place.role, text);
+    for (const SourceLine& line : place.source)
+      if (line.here)
+        out_ += std::string(2 + kLabel, ' ') + faint("| " + std::string(trim(line.text))) + "\n";
+    size_t depth = 0;
+    for (const model::Frame& frame : place.stack) {
+      std::string text_of =
+          "#" + std::to_string(depth++) + " " + (frame.function.empty() ? "??" : frame.function);
+      if (!frame.file.empty())
+        text_of += " " + frame.file + (frame.line > 0 ? ":" + std::to_string(frame.line) : "");
+      if (frame.file.empty() && !frame.module.empty())
+        text_of += " (" + frame.module + "+" + hex(frame.offset) + ")";
+      out_ += std::string(2 + kLabel, ' ') + text_of + "\n";
+    }
+  }
+
+  void write_entry(const Entry& entry) {
+    static constexpr const char* kRanks[] = {"HARMFUL", "CONFIRMED", "CANDIDATE", "LIKELY FALSE"};
+    const std::string rank = kRanks[static_cast<size_t>(entry.rank)];
+    out_ += (entry.fails() ? red(rank) : bold(rank)) + "  " + bold(entry.title) + "  " +
+            faint(entry.id) + "\n";
+    for (const Place& place : entry.places) write_place(place);
+    field("why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
+    field("how sure", entry.sureness + (entry.dependence.empty() ? "" : " " + entry.dependence));
+    field("what it does", entry.effect);
+    whole("repeat", entry.repeat);
+    whole("silence", entry.silence);
+    out_ += "\n";
+  }
+
+  template <typename Wanted>
+  void write_list(const char* heading, const std::vector<Entry>& entries, Wanted wanted) {
+    bool any = false;
+    for (const Entry& entry : entries) {
+      if (!wanted(entry)) continue;
+      if (!any) out_ += bold(heading) + "\n";
+      any = true;
+      out_ += "  " + entry.id + "  " + entry.title;
+      if (entry.novelty == Novelty::kLikelyKnown)
+        out_ += faint("  (likely the same, the code changed)");
+      if (entry.suppressed) {
+        const std::string reason =
+            entry.suppression_reason.empty() ? "" : ": " + entry.suppression_reason;
+        out_ += faint("  (" + entry.suppressed_by + reason + ")");
+      }
+      out_ += "\n";
+    }
+    if (any) out_ += "\n";
+  }
+
+  void write_notices() {
+    for (const Notice& notice : report_.notices) out_ += bold("note: ") + notice.text + "\n";
+    if (!report_.notices.empty()) out_ += "\n";
+  }
+
+  const Report& report_;
+  const TextStyle& style_;
+  std::string out_;
+};
+
+}  // namespace
+
+std::string write_text(const Report& report, const TextStyle& style) {
+  return TextReport(report, style).write();
+}
+
+}  // namespace deadheat::report
