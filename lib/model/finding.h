@@ -42,11 +42,12 @@ struct FindingsFile {
 Verdict fold(const Finding& finding);
 
 // Adds a finding, or merges it into the one with the same identity (Match::kSame, see identity.h):
-// pcs, found_by and evidence unite; where one side knows less about a site, it learns from the other.
-// Findings that are only likely the same stay apart. Roles that are named in another order are
-// renumbered, in the evidence too. A finding that is there already in every word, with evidence in
-// common or none at all, is added once even if its sites are too little known to be called the same.
-// One pass over the file: thousands of findings are fine, hundreds of thousands would want an index.
+// pcs, found_by and evidence unite; where one side knows less about a site, it learns from the
+// other. Findings that are only likely the same stay apart. Roles that are named in another order
+// are renumbered, in the evidence too. A finding that is there already in every word, with evidence
+// in common or none at all, is added once even if its sites are too little known to be called the
+// same. One pass over the file: thousands of findings are fine, hundreds of thousands would want an
+// index.
 void add_finding(FindingsFile& file, Finding finding);
 
 // What every findings file must hold to: at least two roles, unique non-empty evidence ids, steps

@@ -48,7 +48,8 @@ TEST(AddFinding, MergesEvidenceAndFinders) {
   more.candidate.found_by = {"hybrid", "a-scan", "hb"};
   add_finding(file, more);
   ASSERT_EQ(file.findings.size(), 1U);
-  EXPECT_EQ(file.findings[0].candidate.found_by, (std::vector<std::string>{"a-scan", "hb", "hybrid"}));
+  EXPECT_EQ(file.findings[0].candidate.found_by,
+            (std::vector<std::string>{"a-scan", "hb", "hybrid"}));
   EXPECT_EQ(file.findings[0].evidence.size(), 2U);
   EXPECT_TRUE(check(file).ok());
 }

@@ -1,4 +1,5 @@
-// Arbitrary bytes into the findings reader; what it accepts must survive being written and read again.
+// Arbitrary bytes into the findings reader; what it accepts must survive being written and read
+// again.
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>

@@ -13,7 +13,8 @@ int main(int argc, char** argv) {
   using namespace deadheat;
   const std::string verb = argc > 1 ? argv[1] : "";
   if (verb == "generate" && argc == 5) {
-    const uint64_t first = std::strtoull(argv[2], nullptr, 10), count = std::strtoull(argv[3], nullptr, 10);
+    const uint64_t first = std::strtoull(argv[2], nullptr, 10),
+                   count = std::strtoull(argv[3], nullptr, 10);
     for (uint64_t seed = first; seed < first + count; ++seed) {
       const std::string path = std::string(argv[4]) + "/" + std::to_string(seed) + ".json";
       if (!model::write_findings(path, model::RandomFindings(seed).file())) return 1;
@@ -27,6 +28,7 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-  std::fprintf(stderr, "usage: findings_samples generate FIRST_SEED COUNT DIRECTORY | check FILE...\n");
+  std::fprintf(stderr,
+               "usage: findings_samples generate FIRST_SEED COUNT DIRECTORY | check FILE...\n");
   return 2;
 }

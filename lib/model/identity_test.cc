@@ -1,4 +1,5 @@
-// A table of pairs of sites: what is said of them, and why. Each row differs from a common base in what it names.
+// A table of pairs of sites: what is said of them, and why. Each row differs from a common base in
+// what it names.
 #include "lib/model/identity.h"
 
 #include <gtest/gtest.h>
@@ -36,8 +37,8 @@ using Edit = std::function<void(Site&)>;
 struct Row {
   const char* what;
   Match expected;
-  Edit edit;                       // of the rebuilt site
-  Edit both = [](Site&) {};        // of both sites
+  Edit edit;                 // of the rebuilt site
+  Edit both = [](Site&) {};  // of both sites
 };
 
 void check_rows(const std::vector<Row>& rows, const std::function<Site()>& other) {
@@ -57,21 +58,26 @@ TEST(SiteMatch, InOneBuildNothingDrifts) {
       {"one pc in common", Match::kSame, [](Site& s) { s.pcs = {0x10, 0x1000}; }},
       {"one pc in common, the rest unknown", Match::kSame,
        [](Site& s) { s = Site{}, s.build_id = "aaaa", s.pcs = {0x1000}; }},
-      {"another copy of the place, inlined elsewhere", Match::kSame, [](Site& s) { s.pcs = {0x2000}; }},
+      {"another copy of the place, inlined elsewhere", Match::kSame,
+       [](Site& s) { s.pcs = {0x2000}; }},
       {"another instance of a template", Match::kSame,
        [](Site& s) { s.pcs = {0x2000}, s.function = "void bank::transfer<long>(long, long)"; }},
       {"another line", Match::kDifferent, [](Site& s) { s.pcs = {0x2000}, s.line = 32; }},
       {"another column", Match::kDifferent, [](Site& s) { s.pcs = {0x2000}, s.column = 9; }},
-      {"another variable on the line", Match::kDifferent, [](Site& s) { s.pcs = {0x2000}, s.variable = "amount"; }},
-      {"another file", Match::kDifferent, [](Site& s) { s.pcs = {0x2000}, s.file = "/home/alice/bank/src/b.cc"; }},
+      {"another variable on the line", Match::kDifferent,
+       [](Site& s) { s.pcs = {0x2000}, s.variable = "amount"; }},
+      {"another file", Match::kDifferent,
+       [](Site& s) { s.pcs = {0x2000}, s.file = "/home/alice/bank/src/b.cc"; }},
       {"a file of the same name", Match::kDifferent,
        [](Site& s) { s.pcs = {0x2000}, s.file = "/home/alice/bank/lib/bank.cc"; }},
       {"outer function instead of the inlined one", Match::kLikely,
        [](Site& s) { s.pcs = {0x2000}, s.function = "main"; }},
-      {"no variable known on one side", Match::kLikely, [](Site& s) { s.pcs = {0x2000}, s.variable.clear(); }},
-      {"neither variable nor column: two accesses of one line?", Match::kLikely, [](Site& s) { s.pcs = {0x2000}; },
-       [](Site& s) { s.variable.clear(), s.column = 0; }},
-      {"no debug information, other pc", Match::kDifferent, [](Site& s) { s.pcs = {0x2000}, s.file.clear(); }},
+      {"no variable known on one side", Match::kLikely,
+       [](Site& s) { s.pcs = {0x2000}, s.variable.clear(); }},
+      {"neither variable nor column: two accesses of one line?", Match::kLikely,
+       [](Site& s) { s.pcs = {0x2000}; }, [](Site& s) { s.variable.clear(), s.column = 0; }},
+      {"no debug information, other pc", Match::kDifferent,
+       [](Site& s) { s.pcs = {0x2000}, s.file.clear(); }},
       {"no pc and no line, same function and variable", Match::kLikely,
        [](Site& s) { s.pcs.clear(), s.file.clear(), s.line = 0; }},
   };
@@ -83,7 +89,8 @@ TEST(SiteMatch, AcrossBuildsTheSame) {
       {"rebuilt", Match::kSame, [](Site&) {}},
       {"build-id unknown", Match::kSame, [](Site& s) { s.build_id.clear(); }},
       {"edit above the function", Match::kSame, [](Site& s) { s.line = 41, s.function_line = 38; }},
-      {"reformatted", Match::kSame, [](Site& s) { s.source_text = "from->balance  -=  amount ; // pay"; }},
+      {"reformatted", Match::kSame,
+       [](Site& s) { s.source_text = "from->balance  -=  amount ; // pay"; }},
       {"another checkout", Match::kSame, [](Site& s) { s.file = "/build/ci/bank/src/bank.cc"; }},
       {"another home", Match::kSame, [](Site& s) { s.file = "/home/bob/bank/src/bank.cc"; }},
       {"relative path", Match::kSame, [](Site& s) { s.file = "src/bank.cc"; }},
@@ -91,11 +98,13 @@ TEST(SiteMatch, AcrossBuildsTheSame) {
       {"no parameters", Match::kSame, [](Site& s) { s.function = "bank::transfer"; }},
       {"no namespace", Match::kSame, [](Site& s) { s.function = "transfer"; }},
       {"mangled", Match::kSame, [](Site& s) { s.function = "_ZN4bank8transferEii"; }},
-      {"optimised clone", Match::kSame, [](Site& s) { s.function = "bank::transfer(int, int) [clone .part.0]"; }},
+      {"optimised clone", Match::kSame,
+       [](Site& s) { s.function = "bank::transfer(int, int) [clone .part.0]"; }},
       {"gcc's and clang's anonymous namespace", Match::kSame,
        [](Site& s) { s.function = "bank::(anonymous namespace)::transfer(int, int)"; },
        [](Site& s) { s.function = "bank::{anonymous}::transfer(int, int)"; }},
-      {"gcc's and clang's lambda", Match::kSame, [](Site& s) { s.function = "run()::$_0::operator()() const"; },
+      {"gcc's and clang's lambda", Match::kSame,
+       [](Site& s) { s.function = "run()::$_0::operator()() const"; },
        [](Site& s) { s.function = "run()::{lambda()#1}::operator()() const"; }},
       {"member named without its class", Match::kSame, [](Site& s) { s.variable = "balance"; }},
       {"compilers disagree about the column", Match::kSame, [](Site& s) { s.column = 19; }},
@@ -115,27 +124,33 @@ TEST(SiteMatch, AcrossBuildsTheSame) {
 TEST(SiteMatch, AcrossBuildsOnlyLikely) {
   const Edit no_function_line = [](Site& s) { s.function_line = 0; };
   const std::vector<Row> rows = {
-      {"drifted, function's line unknown: may be the other x++", Match::kLikely, [](Site& s) { s.line = 41; },
-       no_function_line},
-      {"the same text two lines below in the function", Match::kLikely, [](Site& s) { s.line = 33; }},
+      {"drifted, function's line unknown: may be the other x++", Match::kLikely,
+       [](Site& s) { s.line = 41; }, no_function_line},
+      {"the same text two lines below in the function", Match::kLikely,
+       [](Site& s) { s.line = 33; }},
       {"drifted onto the line of a twin", Match::kLikely, [](Site& s) { s.function_line = 26; }},
-      {"edited statement", Match::kLikely, [](Site& s) { s.source_text = "from->balance = from->balance - amount;"; }},
+      {"edited statement", Match::kLikely,
+       [](Site& s) { s.source_text = "from->balance = from->balance - amount;"; }},
       {"inlined into another function", Match::kLikely, [](Site& s) { s.function = "main"; }},
-      {"parameters changed", Match::kLikely, [](Site& s) { s.function = "bank::transfer(long, int)"; }},
+      {"parameters changed", Match::kLikely,
+       [](Site& s) { s.function = "bank::transfer(long, int)"; }},
       {"another lambda of the function", Match::kLikely,
        [](Site& s) { s.function = "run()::{lambda()#2}::operator()() const"; },
        [](Site& s) { s.function = "run()::{lambda()#1}::operator()() const"; }},
       {"another specialisation, same offset", Match::kLikely,
        [](Site& s) { s.function = "void f<char>()", s.line = 51, s.function_line = 48; },
        [](Site& s) { s.function = "void f<int>()"; }},
-      {"line names the variable twice, columns differ", Match::kLikely, [](Site& s) { s.column = 20; },
+      {"line names the variable twice, columns differ", Match::kLikely,
+       [](Site& s) { s.column = 20; },
        [](Site& s) { s.source_text = "total = balance + balance;", s.variable = "balance"; }},
       {"neither variable nor column", Match::kLikely, [](Site&) {},
        [](Site& s) { s.variable.clear(), s.column = 0; }},
-      {"sibling directory of the same tree", Match::kLikely, [](Site& s) { s.file = "/home/alice/bank/lib/bank.cc"; }},
+      {"sibling directory of the same tree", Match::kLikely,
+       [](Site& s) { s.file = "/home/alice/bank/lib/bank.cc"; }},
       {"relative paths that disagree", Match::kLikely, [](Site& s) { s.file = "libb/bank.cc"; },
        [](Site& s) { s.file = "liba/bank.cc"; }},
-      {"header compiled into another library", Match::kLikely, [](Site& s) { s.module = "/usr/lib/libother.so"; }},
+      {"header compiled into another library", Match::kLikely,
+       [](Site& s) { s.module = "/usr/lib/libother.so"; }},
       {"file renamed", Match::kLikely, [](Site& s) { s.file = "/home/alice/bank/src/account.cc"; }},
       {"no debug information", Match::kLikely,
        [](Site& s) { s.file.clear(), s.line = 0, s.source_text.clear(), s.function_line = 0; }},
@@ -154,7 +169,8 @@ TEST(SiteMatch, AcrossBuildsOnlyLikely) {
 
 TEST(SiteMatch, AcrossBuildsDifferent) {
   const std::vector<Row> rows = {
-      {"another variable on the same line", Match::kDifferent, [](Site& s) { s.variable = "amount"; }},
+      {"another variable on the same line", Match::kDifferent,
+       [](Site& s) { s.variable = "amount"; }},
       {"another member", Match::kDifferent, [](Site& s) { s.variable = "Account::limit"; }},
       {"another function with the same text", Match::kDifferent,
        [](Site& s) { s.function = "bank::refund(int, int)", s.line = 60, s.function_line = 57; }},
@@ -168,8 +184,11 @@ TEST(SiteMatch, AcrossBuildsDifferent) {
        [](Site& s) { s.source_text.clear(), s.function_line = 0; }},
       {"only a function in common", Match::kDifferent,
        [](Site& s) { s = Site{}, s.function = "bank::transfer(int, int)"; }},
-      {"stripped, rebuilt: pcs mean nothing", Match::kDifferent, [](Site& s) { s.build_id = "cccc"; },
-       [](Site& s) { s = Site{}, s.module = "/usr/bin/bank", s.build_id = "aaaa", s.pcs = {0x1000}; }},
+      {"stripped, rebuilt: pcs mean nothing", Match::kDifferent,
+       [](Site& s) { s.build_id = "cccc"; },
+       [](Site& s) {
+         s = Site{}, s.module = "/usr/bin/bank", s.build_id = "aaaa", s.pcs = {0x1000};
+       }},
   };
   for (const Row& row : rows) {
     Site a = base_site(), b = rebuilt();
@@ -207,10 +226,13 @@ TEST(SiteMatch, SyscallSites) {
   EXPECT_EQ(match(base, syscall_site("/bin/rm", "rename", "/tmp/x.lock")), Match::kDifferent);
   EXPECT_EQ(match(base, syscall_site("/bin/rm", "unlink", "")), Match::kLikely);
   EXPECT_EQ(match(base, syscall_site("", "unlink", "/tmp/x.lock")), Match::kLikely);
-  EXPECT_EQ(match(syscall_site("sort", "open", "/tmp/sort.k3Xa9Q"), syscall_site("sort", "openat", "/tmp/sort.Zz81kL")),
+  EXPECT_EQ(match(syscall_site("sort", "open", "/tmp/sort.k3Xa9Q"),
+                  syscall_site("sort", "openat", "/tmp/sort.Zz81kL")),
             Match::kSame);
-  EXPECT_EQ(match(syscall_site("a.sh", "open", "/x", 3), syscall_site("a.sh", "open", "/x", 9)), Match::kLikely);
-  EXPECT_EQ(match(syscall_site("a.sh", "", "/x"), syscall_site("a.sh", "", "/x")), Match::kDifferent);
+  EXPECT_EQ(match(syscall_site("a.sh", "open", "/x", 3), syscall_site("a.sh", "open", "/x", 9)),
+            Match::kLikely);
+  EXPECT_EQ(match(syscall_site("a.sh", "", "/x"), syscall_site("a.sh", "", "/x")),
+            Match::kDifferent);
 }
 
 TEST(SiteMatch, Labels) {
@@ -225,7 +247,10 @@ TEST(SiteMatch, Labels) {
 
 Candidate pair(std::string first, AccessKind a, std::string second, AccessKind b,
                CandidateKind kind = CandidateKind::kDataRace) {
-  return Candidate{kind, {Role{"", label_site(std::move(first)), a}, Role{"", label_site(std::move(second)), b}}, {}};
+  return Candidate{
+      kind,
+      {Role{"", label_site(std::move(first)), a}, Role{"", label_site(std::move(second)), b}},
+      {}};
 }
 
 TEST(CandidateMatch, RolesInEitherOrder) {
@@ -242,10 +267,15 @@ TEST(CandidateMatch, RolesInEitherOrder) {
 TEST(CandidateMatch, AccessesAndKindsTellRacesApart) {
   const Candidate c = pair("5", AccessKind::kWrite, "7", AccessKind::kRead);
   EXPECT_EQ(match(c, pair("5", AccessKind::kRead, "7", AccessKind::kWrite)), Match::kDifferent);
-  EXPECT_EQ(match(c, pair("5", AccessKind::kAtomicWrite, "7", AccessKind::kRead)), Match::kDifferent) << "it was fixed";
+  EXPECT_EQ(match(c, pair("5", AccessKind::kAtomicWrite, "7", AccessKind::kRead)),
+            Match::kDifferent)
+      << "it was fixed";
   EXPECT_EQ(match(c, pair("5", AccessKind::kUnknown, "7", AccessKind::kRead)), Match::kLikely);
-  EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kCollision)), Match::kLikely);
-  EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kOrder)), Match::kDifferent);
+  EXPECT_EQ(
+      match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kCollision)),
+      Match::kLikely);
+  EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kOrder)),
+            Match::kDifferent);
   EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "5", AccessKind::kWrite)), Match::kDifferent);
 }
 
@@ -288,17 +318,20 @@ Candidate code_pair(const Edit& edit) {
   second.pcs = {0x3000};
   edit(first);
   edit(second);
-  return Candidate{CandidateKind::kDataRace,
-                   {Role{"first", first, AccessKind::kWrite}, Role{"second", second, AccessKind::kRead}},
-                   {}};
+  return Candidate{
+      CandidateKind::kDataRace,
+      {Role{"first", first, AccessKind::kWrite}, Role{"second", second, AccessKind::kRead}},
+      {}};
 }
 
 TEST(DisplayId, IsStableUnderDriftAndRebuild) {
   const std::string id = display_id(code_pair([](Site&) {}));
   EXPECT_TRUE(id.starts_with("DH-"));
   EXPECT_EQ(id.size(), 11U);
-  EXPECT_EQ(id, display_id(code_pair([](Site& s) { s.line += 7, s.function_line += 7, s.column = 1; })));
-  EXPECT_EQ(id, display_id(code_pair([](Site& s) { s.build_id = "bbbb", s.pcs = {9}, s.file = "/x/bank.cc"; })));
+  EXPECT_EQ(
+      id, display_id(code_pair([](Site& s) { s.line += 7, s.function_line += 7, s.column = 1; })));
+  EXPECT_EQ(id, display_id(code_pair(
+                    [](Site& s) { s.build_id = "bbbb", s.pcs = {9}, s.file = "/x/bank.cc"; })));
   EXPECT_EQ(id, display_id(code_pair([](Site& s) { s.source_text += "  // later"; })));
   EXPECT_NE(id, display_id(code_pair([](Site& s) { s.variable = "Account::limit"; })));
   // A golden: the handle people quote must not change with a new version of the tool.
@@ -309,7 +342,8 @@ TEST(ExactKey, IsEmptyWithoutAnExactPlace) {
   EXPECT_NE(exact_key(code_pair([](Site&) {})), "");
   EXPECT_EQ(exact_key(code_pair([](Site& s) { s.build_id.clear(); })), "");
   EXPECT_EQ(exact_key(code_pair([](Site& s) { s.pcs.clear(); })), "");
-  EXPECT_NE(exact_key(code_pair([](Site&) {})), exact_key(code_pair([](Site& s) { s.pcs.push_back(0x9000); })));
+  EXPECT_NE(exact_key(code_pair([](Site&) {})),
+            exact_key(code_pair([](Site& s) { s.pcs.push_back(0x9000); })));
 }
 
 TEST(Describe, OneLiners) {
@@ -321,7 +355,8 @@ TEST(Describe, OneLiners) {
   EXPECT_EQ(describe(site), "libfoo.so+0x4d2");
   site.function = "void helper<int>(int)";
   EXPECT_EQ(describe(site), "helper() in libfoo.so+0x4d2");
-  EXPECT_EQ(describe(syscall_site("/usr/bin/rm", "unlink", "/tmp/x.lock")), "rm unlink(/tmp/x.lock)");
+  EXPECT_EQ(describe(syscall_site("/usr/bin/rm", "unlink", "/tmp/x.lock")),
+            "rm unlink(/tmp/x.lock)");
   EXPECT_EQ(describe(label_site("345")), "line 345");
   EXPECT_EQ(describe(label_site("Main.java:12")), "Main.java:12");
   EXPECT_EQ(describe(label_site("")), "unknown place");

@@ -242,7 +242,7 @@ Result<FindingsFile> from_json(std::string_view document) {
   } catch (const Cursor::Json::parse_error& error) {
     const size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     return Error{
-        "not JSON at " + position(document, offset) + " (byte " + std::to_string(offset) + ")",
+        "not JSON near " + position(document, offset) + " (byte " + std::to_string(offset) + ")",
         document.empty() ? "the file is empty" : "was the file cut short or edited by hand?"};
   } catch (const std::exception& error) {
     return Error{std::string("cannot parse the JSON: ") + error.what(), ""};

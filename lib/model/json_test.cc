@@ -29,7 +29,8 @@ FindingsFile small_file() {
     site.kind = SiteKind::kLabel;
     site.label = label;
     finding.candidate.roles.push_back(
-        Role{label[0] == '5' ? "first" : "second", site, label[0] == '5' ? AccessKind::kWrite : AccessKind::kRead});
+        Role{label[0] == '5' ? "first" : "second", site,
+             label[0] == '5' ? AccessKind::kWrite : AccessKind::kRead});
   }
   finding.candidate.found_by = {"hb"};
   Evidence e;
@@ -41,7 +42,8 @@ FindingsFile small_file() {
   e.order = Order::kPrimary;
   e.ordered = Ordered::kNo;
   e.consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
-  e.accesses = {Access{AccessKind::kWrite, 4, "x", "T1", {"L"}, {Frame{"f()", "f.cc", 5, "a.out", 0x11d6}}, 3}};
+  e.accesses = {Access{
+      AccessKind::kWrite, 4, "x", "T1", {"L"}, {Frame{"f()", "f.cc", 5, "a.out", 0x11d6}}, 3}};
   e.steps = {Step{0, "write x", {}, 3, true}};
   e.why = "no lock in common";
   finding.evidence = {e};
@@ -49,7 +51,7 @@ FindingsFile small_file() {
   return file;
 }
 
-const char kGolden[] = R"({
+const char kGolden[] = R"json({
   "format": "deadheat-findings",
   "version": 1,
   "origins": [
@@ -158,7 +160,7 @@ const char kGolden[] = R"({
     }
   ]
 }
-)";
+)json";
 
 TEST(Json, Golden) {
   EXPECT_EQ(to_json(small_file()), kGolden);
@@ -193,9 +195,11 @@ TEST(Json, RoundTripOfRandomFilesReachesEveryEnumerator) {
       }
     }
   }
-  EXPECT_EQ(seen.size(), names<CandidateKind>().size() + names<AccessKind>().size() + names<SiteKind>().size() +
-                             names<Outcome>().size() + names<Proof>().size() + names<Order>().size() +
-                             names<Ordered>().size() + names<Schedulable>().size() + names<ConsequenceKind>().size());
+  EXPECT_EQ(seen.size(), names<CandidateKind>().size() + names<AccessKind>().size() +
+                             names<SiteKind>().size() + names<Outcome>().size() +
+                             names<Proof>().size() + names<Order>().size() +
+                             names<Ordered>().size() + names<Schedulable>().size() +
+                             names<ConsequenceKind>().size());
 }
 
 TEST(Json, WordsAreUniqueWithinTheirEnumeration) {
@@ -218,50 +222,62 @@ TEST(Json, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(read.value().findings[0].candidate.roles[0].site.label, "caf\xef\xbf\xbd\xef\xbf\xbd");
 }
 
-// Replaces the first occurrence of `from` in the golden document and returns the error's message and hint.
+// Replaces the first occurrence of `from` in the golden document and returns the error's message
+// and hint.
 std::string error_after(const std::string& from, const std::string& to) {
   std::string text = kGolden;
   const size_t at = text.find(from);
   if (at == std::string::npos) return "nothing to replace";
   text.replace(at, from.size(), to);
   const auto read = from_json(text);
-  return read.ok() ? "accepted" : read.error().message + (read.error().hint.empty() ? "" : " | " + read.error().hint);
+  return read.ok()
+             ? "accepted"
+             : read.error().message + (read.error().hint.empty() ? "" : " | " + read.error().hint);
 }
 
 TEST(Json, ErrorsNameThePlaceAndWhatToDo) {
   EXPECT_EQ(error_after("\"version\": 1", "\"version\": 7"),
-            "the document: findings version 7 is not understood; this program reads version 1 | use a newer deadheat");
+            "the document: findings version 7 is not understood; this program reads version 1 | "
+            "use a newer deadheat");
   EXPECT_EQ(error_after("\"version\": 1,", ""),
             "the document: \"version\" is missing | add the field, or write the file anew");
   EXPECT_EQ(error_after("deadheat-findings", "sarif"),
-            "the document: not a findings file: \"format\" is not \"deadheat-findings\" | name a file that deadheat "
+            "the document: not a findings file: \"format\" is not \"deadheat-findings\" | name a "
+            "file that deadheat "
             "wrote with --findings or --format json");
   EXPECT_EQ(error_after("\"outcome\": \"race\"", "\"outcome\": \"rase\""),
-            "findings[0].evidence[0].outcome: \"rase\" is not one of race, no_race, timeout, not_seen, deadlock, "
+            "findings[0].evidence[0].outcome: \"rase\" is not one of race, no_race, timeout, "
+            "not_seen, deadlock, "
             "diverged_infeasible, diverged_uncontrolled | did you mean \"race\"?");
   EXPECT_EQ(error_after("\"label\": \"7\"", "\"label\": 7"),
             "findings[0].roles[1].site.label: expected a string, found 7");
   EXPECT_EQ(error_after("\"size\": 4", "\"size\": -4"),
-            "findings[0].evidence[0].accesses[0].size: expected an integer from 0 to 18446744073709551615, found -4");
+            "findings[0].evidence[0].accesses[0].size: expected an integer from 0 to "
+            "18446744073709551615, found -4");
   EXPECT_EQ(error_after("\"line\": 5", "\"line\": 4294967296"),
-            "findings[0].evidence[0].accesses[0].stack[0].line: expected an integer from 0 to 4294967295, found "
+            "findings[0].evidence[0].accesses[0].stack[0].line: expected an integer from 0 to "
+            "4294967295, found "
             "4294967296");
   EXPECT_EQ(error_after("\"0x11d6\"", "\"11d6\""),
-            "findings[0].evidence[0].accesses[0].stack[0].offset: expected an address such as \"0x4d2\", found "
+            "findings[0].evidence[0].accesses[0].stack[0].offset: expected an address such as "
+            "\"0x4d2\", found "
             "\"11d6\"");
   EXPECT_EQ(error_after("\"0x11d6\"", "\"0x11111111111111111\""),
-            "findings[0].evidence[0].accesses[0].stack[0].offset: expected an address such as \"0x4d2\", found "
+            "findings[0].evidence[0].accesses[0].stack[0].offset: expected an address such as "
+            "\"0x4d2\", found "
             "\"0x11111111111111111\"");
   EXPECT_EQ(error_after("\"racing\": true", "\"racing\": null"),
             "findings[0].evidence[0].steps[0].racing: expected true or false, found null");
-  EXPECT_EQ(error_after("\"role\": 0", "\"role\": 2"),
-            "findings[0].evidence[0].steps[0].role: there is no role 2 | roles are numbered from 0");
+  EXPECT_EQ(
+      error_after("\"role\": 0", "\"role\": 2"),
+      "findings[0].evidence[0].steps[0].role: there is no role 2 | roles are numbered from 0");
   EXPECT_EQ(error_after("\"found_by\": [", "\"found_by\": {}, \"x\": ["),
             "findings[0].found_by: expected an array, found an object");
   EXPECT_EQ(error_after("\"id\": \"9f86/1\",", ""),
             "findings[0].evidence[0]: \"id\" is missing | add the field, or write the file anew");
-  EXPECT_EQ(error_after("\"version\": 1,", "\"version\": 1"), "not JSON at line 4, column 3 (byte 54) | was the file "
-                                                              "cut short or edited by hand?");
+  EXPECT_EQ(
+      error_after("\"version\": 1,", "\"version\": 1"),
+      "not JSON near line 4, column 11 (byte 60) | was the file cut short or edited by hand?");
 }
 
 TEST(Json, UnknownAndDerivedFieldsAreIgnored) {
@@ -272,13 +288,15 @@ TEST(Json, UnknownAndDerivedFieldsAreIgnored) {
 }
 
 TEST(Json, TooFewRolesAndDoubledIds) {
-  const std::string head = R"({"format":"deadheat-findings","version":1,"findings":[{"kind":"data_race","roles":[)";
+  const std::string head =
+      R"({"format":"deadheat-findings","version":1,"findings":[{"kind":"data_race","roles":[)";
   const std::string role = R"({"site":{"kind":"label","label":"1"}})";
   const auto one = from_json(head + role + "]}]}");
   ASSERT_FALSE(one.ok());
   EXPECT_EQ(one.error().message, "findings[0].roles: a race has at least two roles, found 1");
   const std::string entry = R"({"id":"a","outcome":"race"})";
-  const auto twice = from_json(head + role + "," + role + R"(],"evidence":[)" + entry + "," + entry + "]}]}");
+  const auto twice =
+      from_json(head + role + "," + role + R"(],"evidence":[)" + entry + "," + entry + "]}]}");
   ASSERT_FALSE(twice.ok());
   EXPECT_EQ(twice.error().message, "findings[0].evidence[1].id: \"a\" is there twice");
   EXPECT_TRUE(from_json(head + role + "," + role + R"(],"evidence":[)" + entry + "]}]}").ok());
@@ -299,7 +317,8 @@ TEST(Json, HostileDocumentsAreRefused) {
   for (int i = 0; i < 17'000'000; ++i) commas += "0,";
   const auto wide = from_json(commas + "0]");
   ASSERT_FALSE(wide.ok());
-  EXPECT_TRUE(wide.error().message.starts_with("more than 16,000,000 values")) << wide.error().message;
+  EXPECT_TRUE(wide.error().message.starts_with("more than 16,000,000 values"))
+      << wide.error().message;
   // Brackets in strings are no nesting.
   EXPECT_EQ(error_after("no lock in common", std::string(1000, '[')), "accepted");
   EXPECT_EQ(error_after("no lock in common", "\\\"" + std::string(1000, '{')), "accepted");
@@ -307,7 +326,8 @@ TEST(Json, HostileDocumentsAreRefused) {
 
 TEST(Json, EveryPrefixIsRefusedCleanly) {
   const std::string text = kGolden;
-  for (size_t length = 0; length + 2 < text.size(); ++length) ASSERT_FALSE(from_json(text.substr(0, length)).ok());
+  for (size_t length = 0; length + 2 < text.size(); ++length)
+    ASSERT_FALSE(from_json(text.substr(0, length)).ok());
 }
 
 TEST(Json, FilesAreReadAndReplaced) {
@@ -318,7 +338,7 @@ TEST(Json, FilesAreReadAndReplaced) {
   ASSERT_TRUE(read.ok()) << read.error().message;
   EXPECT_EQ(read.value(), small_file());
   ASSERT_TRUE(write_file(path, "{").ok());
-  EXPECT_TRUE(read_findings(path).error().message.starts_with(path + ": not JSON at line 1"));
+  EXPECT_TRUE(read_findings(path).error().message.starts_with(path + ": not JSON near line 1"));
   FindingsFile broken = small_file();
   broken.findings[0].candidate.roles.clear();
   const Status refused = write_findings(path, broken);

@@ -246,8 +246,8 @@ class Scan {
     }
   }
 
-  // {lambda(int)#1}, <lambda(int)>, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: the number is
-  // the compiler's.
+  // {lambda(int)#1}, <lambda(int)>, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: the number
+  // is the compiler's.
   bool lambda() {
     const std::string_view left = rest();
     size_t length = 0;
@@ -282,7 +282,8 @@ class Scan {
     while (end > 0 && !is_digit(spelling[end - 1])) --end;
     size_t begin = end;
     while (begin > 0 && is_digit(spelling[begin - 1])) --begin;
-    const bool numbered = spelling.find('#') != std::string_view::npos || (spelling[0] != '{' && spelling[0] != '<');
+    const bool numbered =
+        spelling.find('#') != std::string_view::npos || (spelling[0] != '{' && spelling[0] != '<');
     out_.ordinals += spelling[0];
     if (numbered) out_.ordinals += spelling.substr(begin, end - begin);
     out_.ordinals += ';';

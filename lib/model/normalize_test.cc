@@ -69,19 +69,24 @@ TEST(NormalizeFunction, OneNameForEverySpelling) {
 }
 
 TEST(NormalizeFunction, ParametersAgreeAcrossCompilers) {
-  const auto parameters = [](const char* function) { return normalize_function(function).parameters; };
-  EXPECT_EQ(parameters("f(std::__cxx11::basic_string<char, std::char_traits<char> > const&)"), "std::string&");
+  const auto parameters = [](const char* function) {
+    return normalize_function(function).parameters;
+  };
+  EXPECT_EQ(parameters("f(std::__cxx11::basic_string<char, std::char_traits<char> > const&)"),
+            "std::string&");
   EXPECT_EQ(parameters("f(const std::string &)"), "std::string&");
   EXPECT_EQ(parameters("f(struct Node *, unsigned long)"), parameters("f(Node*, unsigned long)"));
   EXPECT_EQ(parameters("f(void)"), "");
   EXPECT_NE(parameters("f(int)"), parameters("f(long)"));
   EXPECT_FALSE(normalize_function("f").has_parameters);
   EXPECT_TRUE(normalize_function("f()").has_parameters);
-  EXPECT_EQ(normalize_function("g(int)::{lambda(char)#1}::operator()(char) const").parameters, "char");
+  EXPECT_EQ(normalize_function("g(int)::{lambda(char)#1}::operator()(char) const").parameters,
+            "char");
 }
 
 TEST(NormalizeFunction, RemembersInstanceAndLambda) {
-  EXPECT_EQ(normalize_function("void f<int, std::less<int> >(int)").arguments, "<int,std::less<int>>");
+  EXPECT_EQ(normalize_function("void f<int, std::less<int> >(int)").arguments,
+            "<int,std::less<int>>");
   EXPECT_EQ(normalize_function("std::vector<int> f<char>(int)").arguments, "<char>");
   EXPECT_NE(normalize_function("f()::{lambda()#1}::operator()()").ordinals,
             normalize_function("f()::{lambda()#2}::operator()()").ordinals);

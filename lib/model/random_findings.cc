@@ -15,26 +15,29 @@ void make_set(std::vector<T>& values) {
 }  // namespace
 
 std::string RandomFindings::text() {
-  static const std::array<std::string, 14> kTexts = {"",
-                                                     "transfer",
-                                                     "bank::Account::move<int>(int) [clone .part.0]",
-                                                     "(anonymous namespace)::f()::{lambda(int)#1}::operator()(int) const",
-                                                     "src/bank.cc",
-                                                     "/tmp/sort.k3Xa9Q",
-                                                     "g_total",
-                                                     "x++;",
-                                                     "a \"quoted\" \\ text",
-                                                     std::string("nul\0inside", 10),
-                                                     "tab\tnewline\nreturn\r\x01\x7f",
-                                                     "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x90\x8e",
-                                                     "</script><b>",
-                                                     "operator<<(("};
+  static const std::array<std::string, 14> kTexts = {
+      "",
+      "transfer",
+      "bank::Account::move<int>(int) [clone .part.0]",
+      "(anonymous namespace)::f()::{lambda(int)#1}::operator()(int) const",
+      "src/bank.cc",
+      "/tmp/sort.k3Xa9Q",
+      "g_total",
+      "x++;",
+      "a \"quoted\" \\ text",
+      std::string("nul\0inside", 10),
+      "tab\tnewline\nreturn\r\x01\x7f",
+      "caf\xc3\xa9 \xe2\x86\x92 \xf0\x9f\x90\x8e",
+      "</script><b>",
+      "operator<<(("};
   std::string out = kTexts[random_.below(kTexts.size())];
   if (random_.chance(0.1)) out += std::to_string(random_.below(100));
   return out;
 }
 
-uint64_t RandomFindings::number() { return often() ? random_.below(1000) : random_.next() >> random_.below(64); }
+uint64_t RandomFindings::number() {
+  return often() ? random_.below(1000) : random_.next() >> random_.below(64);
+}
 
 std::vector<std::string> RandomFindings::texts() {
   std::vector<std::string> out(random_.below(3));
@@ -49,8 +52,8 @@ Site RandomFindings::site() {
   if (often()) site.build_id = "b" + std::to_string(random_.below(3));
   for (uint64_t n = random_.below(4); n > 0; --n) site.pcs.push_back(number());
   make_set(site.pcs);
-  for (std::string* field : {&site.function, &site.file, &site.source_text, &site.variable, &site.program, &site.syscall,
-                             &site.object, &site.label}) {
+  for (std::string* field : {&site.function, &site.file, &site.source_text, &site.variable,
+                             &site.program, &site.syscall, &site.object, &site.label}) {
     if (often()) *field = text();
   }
   for (uint32_t* field : {&site.line, &site.column, &site.function_line}) {
@@ -67,7 +70,8 @@ Access RandomFindings::access() {
   access.thread = text();
   access.locks = texts();
   for (uint64_t n = random_.below(3); n > 0; --n)
-    access.stack.push_back(Frame{text(), text(), static_cast<uint32_t>(number()), text(), number()});
+    access.stack.push_back(
+        Frame{text(), text(), static_cast<uint32_t>(number()), text(), number()});
   access.event = number();
   return access;
 }
@@ -105,7 +109,8 @@ Finding RandomFindings::finding() {
   Finding finding;
   finding.candidate.kind = any<CandidateKind>();
   const size_t roles = random_.between(2, 4);
-  for (size_t i = 0; i < roles; ++i) finding.candidate.roles.push_back(Role{text(), site(), any<AccessKind>()});
+  for (size_t i = 0; i < roles; ++i)
+    finding.candidate.roles.push_back(Role{text(), site(), any<AccessKind>()});
   finding.candidate.found_by = texts();
   make_set(finding.candidate.found_by);
   for (uint64_t n = random_.below(4); n > 0; --n)

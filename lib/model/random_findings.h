@@ -1,4 +1,5 @@
-// Random findings files for tests: every field set now and then, every enumerator reached, always valid (check()).
+// Random findings files for tests: every field set now and then, every enumerator reached, always
+// valid (check()).
 #pragma once
 
 #include <string>

@@ -1,7 +1,8 @@
 // The fold against RaceMob's state machine, and the laws of a fold over a set.
 //
-// The picture of the paper's Figure 4 is lost; the machine below is rebuilt from the prose of sections 3.2 to 3.4 and
-// 4, edge by edge, with the one correction that an order counts only if no happens-before edge lay between.
+// The picture of the paper's Figure 4 is lost; the machine below is rebuilt from the prose of
+// sections 3.2 to 3.4 and 4, edge by edge, with the one correction that an order counts only if no
+// happens-before edge lay between.
 #include "lib/model/verdict.h"
 
 #include <gtest/gtest.h>
@@ -25,15 +26,16 @@ struct Report {
   bool maximum = false;
 };
 
-// The hive's machine, one transition at a time. It remembers which orders were executed, since the paper's first way
-// to True Race needs both; the correction makes either of them sufficient, but the machine is kept as it is written.
+// The hive's machine, one transition at a time. It remembers which orders were executed, since the
+// paper's first way to True Race needs both; the correction makes either of them sufficient, but
+// the machine is kept as it is written.
 class HiveMachine {
  public:
   void receive(const Report& report) {
     switch (report.result) {
       case Outcome::kRace:
         if (report.ordered == Ordered::kYes) return no_race();  // the correction
-        if (report.ordered != Ordered::kNo) return;             // the correction: such an order does not count
+        if (report.ordered != Ordered::kNo) return;  // the correction: such an order does not count
         if (report.order == Order::kPrimary) primary_executed_ = true;
         if (report.order == Order::kAlternate) alternate_executed_ = true;
         if (primary_executed_ && alternate_executed_) state_ = VerdictState::kTrueRace;
@@ -58,7 +60,8 @@ class HiveMachine {
 
  private:
   void no_race() {
-    if (state_ == VerdictState::kUnknown) state_ = VerdictState::kLikelyFalsePositive;  // True Race is definite
+    if (state_ == VerdictState::kUnknown)
+      state_ = VerdictState::kLikelyFalsePositive;  // True Race is definite
   }
   VerdictState state_ = VerdictState::kUnknown;
   bool primary_executed_ = false, alternate_executed_ = false;
@@ -102,8 +105,10 @@ void expect_equal(const std::vector<Report>& sequence) {
   if (folded == machine.state()) return;
   std::string text;
   for (const Report& r : sequence)
-    text += std::string(name(r.result)) + "/" + std::string(name(r.order)) + "/" + std::string(name(r.ordered)) + " ";
-  ADD_FAILURE() << "machine " << name(machine.state()) << ", fold " << name(folded) << " after " << text;
+    text += std::string(name(r.result)) + "/" + std::string(name(r.order)) + "/" +
+            std::string(name(r.ordered)) + " ";
+  ADD_FAILURE() << "machine " << name(machine.state()) << ", fold " << name(folded) << " after "
+                << text;
 }
 
 TEST(Verdict, EqualsTheMachineForEveryShortSequence) {
@@ -135,9 +140,11 @@ TEST(Verdict, EqualsTheMachineForRandomLongSequences) {
     Random random(seed);
     // Few letters at a time, or nearly every long sequence is a True race.
     std::vector<Report> few;
-    for (uint64_t n = random.between(1, 4); n > 0; --n) few.push_back(letters[random.below(letters.size())]);
+    for (uint64_t n = random.between(1, 4); n > 0; --n)
+      few.push_back(letters[random.below(letters.size())]);
     std::vector<Report> sequence;
-    for (uint64_t n = random.between(5, 60); n > 0; --n) sequence.push_back(few[random.below(few.size())]);
+    for (uint64_t n = random.between(5, 60); n > 0; --n)
+      sequence.push_back(few[random.below(few.size())]);
     expect_equal(sequence);
     if (HasFailure()) return;
   }
@@ -172,7 +179,8 @@ std::vector<Evidence> random_set(uint64_t seed, Random& random) {
   RandomFindings generator(seed);
   std::vector<Evidence> all;
   for (uint64_t n = random.between(0, 12); n > 0; --n) {
-    Evidence e = generator.evidence(2, "id" + std::to_string(random.below(10)));  // ids collide on purpose
+    Evidence e =
+        generator.evidence(2, "id" + std::to_string(random.below(10)));  // ids collide on purpose
     e.withdraws = random.chance(0.2) ? "id" + std::to_string(random.below(10)) : "";
     all.push_back(std::move(e));
   }
@@ -184,7 +192,8 @@ TEST(Verdict, DoesNotDependOnOrderNorOnDoubles) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
     std::vector<Evidence> all = random_set(seed, random);
-    const auto kind = static_cast<CandidateKind>(random.below(static_cast<uint64_t>(CandidateKind::kCount)));
+    const auto kind =
+        static_cast<CandidateKind>(random.below(static_cast<uint64_t>(CandidateKind::kCount)));
     const Verdict once = fold(all, kind);
     for (size_t n = all.size(); n > 0; --n) {
       if (random.chance(0.5)) all.push_back(all[random.below(n)]);
@@ -225,7 +234,8 @@ TEST(Verdict, LockedPairInBothOrdersIsNoRaceButItsTwinIsARace) {
     both[0].order = Order::kPrimary;
     both[1].order = Order::kAlternate;
     const bool locked = ordered == Ordered::kYes;
-    EXPECT_EQ(fold(both).state, locked ? VerdictState::kLikelyFalsePositive : VerdictState::kTrueRace);
+    EXPECT_EQ(fold(both).state,
+              locked ? VerdictState::kLikelyFalsePositive : VerdictState::kTrueRace);
     EXPECT_EQ(fold(both).no_races, locked ? 2U : 0U);
     EXPECT_EQ(fold(both).races, locked ? 0U : 2U);
   }
@@ -248,11 +258,13 @@ struct ProofCase {
 };
 
 TEST(Verdict, WhatEachProofIsWorthForADataRace) {
-  const auto unknown = VerdictState::kUnknown, yes = VerdictState::kTrueRace, no = VerdictState::kLikelyFalsePositive;
+  const auto unknown = VerdictState::kUnknown, yes = VerdictState::kTrueRace,
+             no = VerdictState::kLikelyFalsePositive;
   const std::vector<ProofCase> cases = {
       {Proof::kHappensBefore, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kProved},
       {Proof::kHappensBefore, Ordered::kNo, Schedulable::kYes, yes, Basis::kProved},
-      {Proof::kHappensBefore, Ordered::kNo, Schedulable::kNo, unknown, Basis::kNone},  // artefact of an earlier race
+      {Proof::kHappensBefore, Ordered::kNo, Schedulable::kNo, unknown,
+       Basis::kNone},  // artefact of an earlier race
       {Proof::kHappensBefore, Ordered::kYes, Schedulable::kYes, no, Basis::kNone},
       {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kProved},
       {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kNo, yes, Basis::kProved},
@@ -269,8 +281,10 @@ TEST(Verdict, WhatEachProofIsWorthForADataRace) {
     Evidence e = race("e", c.ordered, c.proof);
     e.schedulable = c.schedulable;
     const Verdict verdict = fold(std::vector<Evidence>{e});
-    EXPECT_EQ(verdict.state, c.state) << name(c.proof) << " " << name(c.ordered) << " " << name(c.schedulable);
-    EXPECT_EQ(verdict.basis, c.basis) << name(c.proof) << " " << name(c.ordered) << " " << name(c.schedulable);
+    EXPECT_EQ(verdict.state, c.state)
+        << name(c.proof) << " " << name(c.ordered) << " " << name(c.schedulable);
+    EXPECT_EQ(verdict.basis, c.basis)
+        << name(c.proof) << " " << name(c.ordered) << " " << name(c.schedulable);
   }
 }
 
@@ -287,12 +301,13 @@ TEST(Verdict, ACollisionProvesARaceOnlyIfNeitherSideWasAtomic) {
   EXPECT_EQ(state(AccessKind::kUnknown, AccessKind::kWrite), VerdictState::kUnknown);
   EXPECT_EQ(state(AccessKind::kRead, AccessKind::kRead), VerdictState::kUnknown);
   e.accesses.clear();
-  EXPECT_EQ(fold(std::vector<Evidence>{e}, CandidateKind::kCollision).state, VerdictState::kUnknown);
+  EXPECT_EQ(fold(std::vector<Evidence>{e}, CandidateKind::kCollision).state,
+            VerdictState::kUnknown);
 }
 
 TEST(Verdict, OrdersAreRacesOnlyWhenOneFails) {
-  for (const CandidateKind kind : {CandidateKind::kOrder, CandidateKind::kLoadStore, CandidateKind::kWaitWakeups,
-                                   CandidateKind::kWakeupWaits}) {
+  for (const CandidateKind kind : {CandidateKind::kOrder, CandidateKind::kLoadStore,
+                                   CandidateKind::kWaitWakeups, CandidateKind::kWakeupWaits}) {
     Evidence e = race("e", Ordered::kNo, Proof::kFailedBranch);
     EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).state, VerdictState::kUnknown) << name(kind);
     e.consequence = {ConsequenceKind::kCheckerFailed, "file is empty"};
@@ -320,7 +335,8 @@ TEST(Verdict, ADeadlockIsAConsequenceAndNotAProof) {
 }
 
 TEST(Verdict, KeepsTheWorstConsequenceOfWhatHappened) {
-  Evidence mild = race("a", Ordered::kNo, Proof::kCoEnabled), severe = mild, claimed = mild, elsewhere = mild;
+  Evidence mild = race("a", Ordered::kNo, Proof::kCoEnabled), severe = mild, claimed = mild,
+           elsewhere = mild;
   mild.consequence = {ConsequenceKind::kOutputDiffers, "one line"};
   severe.id = "b";
   severe.consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
@@ -343,7 +359,8 @@ TEST(Verdict, ConfidenceIsTheRuleOfThreeOverDistinctExecutions) {
     all.push_back(result("n" + std::to_string(i), Outcome::kNoRace));
     const double expected = i <= 3 ? 0 : 1 - 3.0 / i;
     ASSERT_DOUBLE_EQ(fold(all).confidence, expected);
-    // The bound it stands for: had a race a chance of 1 - confidence, i clean executions would be rarer than 5%.
+    // The bound it stands for: had a race a chance of 1 - confidence, i clean executions would be
+    // rarer than 5%.
     if (i > 3) {
       ASSERT_LE(std::pow(expected, i), 0.05);
     }
@@ -374,7 +391,8 @@ TEST(Verdict, WordsGrowWithSourcesAndNeverBecomeProof) {
 }
 
 TEST(Verdict, OneIdWithTwoContentsIsOneConflict) {
-  const Evidence yes = race("e", Ordered::kNo, Proof::kCoEnabled), no = result("e", Outcome::kNoRace);
+  const Evidence yes = race("e", Ordered::kNo, Proof::kCoEnabled),
+                 no = result("e", Outcome::kNoRace);
   const Verdict verdict = fold(std::vector{yes, no});
   EXPECT_EQ(verdict.conflicts, 1U);
   EXPECT_EQ(verdict, fold(std::vector{no, yes, no}));
