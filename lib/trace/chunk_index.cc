@@ -52,7 +52,7 @@ class Indexer {
     const bool lands = header.capacity <= left && (header.capacity == left || identity_at(next));
     if (payload_inside && (lands || verifies(chunk))) {
       index_.chunks.push_back(chunk);
-      return lands ? next : offset + header.header_size + header.stored_size;
+      return std::min(next, index_.file_size);
     }
     if (header.capacity > left) {
       index_.cut = true;

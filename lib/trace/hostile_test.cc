@@ -1,0 +1,552 @@
+// Damaged and lying containers: one clear line with the offset, what was readable is kept, nothing crashes or balloons.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <zstd.h>
+
+#include <cstring>
+
+#include "lib/trace/chunk_header.h"
+#include "lib/trace/trace_fixture.h"
+#include "lib/trace/varint.h"
+
+namespace deadheat::trace {
+namespace {
+
+using Bytes = std::vector<uint8_t>;
+
+Event access(ThreadId thread, uint64_t address, bool stamped = true) {
+  Event event{.address = address, .size = 8, .thread = thread};
+  event.kind = EventKind::kWrite;
+  event.stamped = stamped;
+  return event;
+}
+
+Event lock(ThreadId thread, EventKind kind = EventKind::kAcquire) {
+  Event event{.address = 0x77, .size = 0, .thread = thread};
+  event.kind = kind;
+  return event;
+}
+
+Bytes bytes_of(const std::string& path) {
+  const std::string text = *read_file(path);
+  return Bytes(text.begin(), text.end());
+}
+
+uint32_t number_in(const std::string& text) {
+  const size_t digit = text.find_first_of("0123456789");
+  return digit == std::string::npos ? 0 : static_cast<uint32_t>(std::stoul(text.substr(digit)));
+}
+
+struct Reading {
+  bool opened = false;
+  std::vector<WholeEvent> events;
+  std::vector<std::string> problems;
+  Counters counters;
+
+  uint64_t counter(std::string_view name) const {
+    for (const Counter& entry : counters) {
+      if (entry.name == name) return entry.value;
+    }
+    return ~0ULL;
+  }
+};
+
+Reading read(const Bytes& bytes, const ContainerOptions& options = {}) {
+  Reading reading;
+  auto source = ContainerSource::open(Input::from_memory(bytes, "bytes"), options);
+  if (!source) {
+    reading.problems.push_back(source.error().message);
+    return reading;
+  }
+  reading.opened = true;
+  reading.events = read_all(**source);
+  // Numbers of threads and sites depend on what survived; names do not.
+  for (WholeEvent& event : reading.events) {
+    event.event.thread = number_in((*source)->thread_name(event.event.thread));
+    if (names_thread(event.event.kind)) event.event.other = number_in((*source)->thread_name(event.event.other));
+    if (event.event.site != kNoSite) event.event.site = number_in((*source)->site(event.event.site).label);
+  }
+  reading.problems.assign((*source)->problems().begin(), (*source)->problems().end());
+  reading.counters = (*source)->counters();
+  EXPECT_LE(reading.problems.size(), Problems::kMaxLines + 1);
+  return reading;
+}
+
+// A small trace of three threads in many chunks.
+Bytes small_trace(bool total_order, bool dense, int zstd_level, std::vector<WholeEvent>* events = nullptr) {
+  ScratchFile file;
+  WriterOptions options;
+  options.chunk_size = 120;
+  options.total_order = total_order;
+  options.dense_stamps = dense;
+  options.zstd_level = zstd_level;
+  auto writer = TraceWriter::create(file.path(), options);
+  Random random(7);
+  for (uint32_t i = 0; i < 10; ++i) (*writer)->site({.label = "line " + std::to_string(i), .module = {}, .build_id = {}, .offset = 0});
+  for (int i = 0; i < 120; ++i) {
+    const WholeEvent made = random_event(random, static_cast<ThreadId>(random.below(3)), 3, 10);
+    (*writer)->stream(made.event.thread).append(made.event, made.ranges);
+  }
+  EXPECT_TRUE((*writer)->close());
+  Bytes bytes = bytes_of(file.path());
+  if (events != nullptr) {
+    const Reading reading = read(bytes);
+    EXPECT_TRUE(reading.problems.empty());
+    *events = reading.events;
+  }
+  return bytes;
+}
+
+Bytes file_header(uint32_t flags) {
+  const dht_file_header header = make_file_header(flags);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&header);
+  return Bytes(bytes, bytes + sizeof header);
+}
+
+void append_chunk(Bytes& file, dht_chunk_header header, const Bytes& payload) {
+  header.stored_size = payload.size();
+  if ((header.flags & DHT_CHUNK_ZSTD) == 0) header.raw_size = payload.size();
+  header.payload_crc = crc32c(payload.data(), payload.size());
+  if (header.capacity == 0) header.capacity = sizeof header + payload.size();
+  seal(header);
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&header);
+  file.insert(file.end(), bytes, bytes + sizeof header);
+  file.insert(file.end(), payload.begin(), payload.end());
+}
+
+dht_chunk_header thread_chunk(uint32_t tid, uint64_t sequence, uint64_t base, uint64_t last, uint64_t events) {
+  dht_chunk_header header{};
+  header.domain = DHT_DOMAIN_THREAD;
+  header.pid = 1;
+  header.tid = tid;
+  header.sequence = sequence;
+  header.base_stamp = base;
+  header.last_stamp = last;
+  header.events = events;
+  return header;
+}
+
+// `count` stamped acquires of one lock, each `step` stamps after the one before.
+Bytes locks(int count, uint64_t step = 1) {
+  Bytes payload;
+  for (int i = 0; i < count; ++i) {
+    Bytes body = {DHT_EVENT_STAMPED};
+    put_varint(body, step);
+    body.push_back(0);
+    body.push_back(0);
+    payload.push_back(DHT_RECORD_EVENT + DHT_ACQUIRE);
+    put_varint(payload, body.size());
+    payload.insert(payload.end(), body.begin(), body.end());
+  }
+  return payload;
+}
+
+TEST(Hostile, EveryTruncation) {
+  for (const bool total : {true, false}) {
+    std::vector<WholeEvent> all;
+    const Bytes whole_file = small_trace(total, true, 0, &all);
+    size_t most = 0;
+    for (size_t size = 0; size < whole_file.size(); ++size) {
+      const Reading reading = read(Bytes(whole_file.begin(), whole_file.begin() + static_cast<ptrdiff_t>(size)));
+      // Only the padding after the last chunk can go unnoticed.
+      ASSERT_TRUE(!reading.problems.empty() || (size + 8 > whole_file.size() && reading.events.size() == all.size())) << "cut at " << size;
+      ASSERT_LE(reading.events.size(), all.size());
+      if (total) {
+        ASSERT_TRUE(std::equal(reading.events.begin(), reading.events.end(), all.begin())) << "cut at " << size;
+      }
+      most = std::max(most, reading.events.size());
+    }
+    EXPECT_EQ(most, all.size()) << "cutting only the end mark loses no event";
+  }
+}
+
+TEST(Hostile, BitFlips) {
+  constexpr uint64_t kSeed = 20;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(kSeed));
+  Random random(kSeed);
+  for (const int zstd_level : {0, 1}) {
+    for (const int order : {0, 1, 2}) {
+      std::vector<WholeEvent> all;
+      const Bytes sound = small_trace(order == 0, order != 2, zstd_level, &all);
+      for (int i = 0; i < 700; ++i) {
+        Bytes bytes = sound;
+        const uint64_t flips = 1 + random.below(4);
+        for (uint64_t flip = 0; flip < flips; ++flip) bytes[random.below(bytes.size())] ^= static_cast<uint8_t>(1U << random.below(8));
+        const Reading reading = read(bytes);
+        ASSERT_TRUE(!reading.problems.empty() || reading.events == all) << "flip " << i;
+        read(bytes, {.ignore_gaps = true, .memory_limit = 4096, .batch_events = 16});
+      }
+    }
+  }
+}
+
+// As a writer with a bug would: payloads damaged, checksums right. Reaches the decoder, which flips rarely do.
+TEST(Hostile, DamagedRecordsWithValidChecksums) {
+  Random random(21);
+  const Bytes sound = small_trace(false, true, 0);
+  for (int i = 0; i < 3000; ++i) {
+    Bytes bytes = sound;
+    size_t at = sizeof(dht_file_header);
+    while (at < bytes.size()) {
+      dht_chunk_header header;
+      std::memcpy(&header, bytes.data() + at, sizeof header);
+      if (header.stored_size > 0 && random.chance(0.2)) {
+        bytes[at + sizeof header + random.below(header.stored_size)] ^= static_cast<uint8_t>(1 + random.below(255));
+        header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
+        seal(header);
+        std::memcpy(bytes.data() + at, &header, sizeof header);
+      }
+      at += header.capacity;
+    }
+    read(bytes);
+    read(bytes, {.ignore_gaps = true, .memory_limit = 1024, .batch_events = 7});
+  }
+}
+
+TEST(Hostile, NotATrace) {
+  EXPECT_FALSE(read(Bytes{}).opened);
+  EXPECT_FALSE(read(Bytes(1000, 0)).opened);
+  Bytes newer = file_header(0);
+  newer[8] = 9;
+  const Reading reading = read(newer);
+  EXPECT_FALSE(reading.opened);
+  EXPECT_EQ(reading.problems.at(0), "bytes: trace version 9 at offset 8; this deadheat reads version 1");
+  const Reading empty = read(file_header(DHT_FILE_DENSE_STAMPS));
+  EXPECT_TRUE(empty.opened);
+  EXPECT_EQ(empty.problems.size(), 1U);
+}
+
+TEST(Hostile, GiganticCounts) {
+  // A header whose sizes exceed the file; a region with 2^60 ranges; a text longer than the payload; 2^62 events.
+  for (const uint64_t size : {uint64_t{1} << 20, uint64_t{1} << 40, ~uint64_t{0}}) {
+    Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
+    dht_chunk_header header = thread_chunk(1, 0, 0, 1, uint64_t{1} << 62);
+    header.capacity = size;
+    append_chunk(file, header, locks(1));
+    EXPECT_FALSE(read(file).problems.empty());
+  }
+  Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
+  Bytes body = {0, 0, 0};
+  put_varint(body, uint64_t{1} << 60);
+  Bytes payload = locks(2);
+  payload.push_back(DHT_RECORD_EVENT + DHT_REGION_BEGIN);
+  put_varint(payload, body.size());
+  payload.insert(payload.end(), body.begin(), body.end());
+  append_chunk(file, thread_chunk(1, 0, 0, 2, uint64_t{1} << 62), payload);
+  const Reading reading = read(file);
+  EXPECT_EQ(reading.events.size(), 2U);
+  ASSERT_GE(reading.problems.size(), 1U);
+  EXPECT_NE(reading.problems[0].find("offset 168 + 12"), std::string::npos) << reading.problems[0];
+}
+
+TEST(Hostile, DecompressionBombsStayWithinTheLimit) {
+  // 40 streams, each a frame of a few kilobytes that unfolds to 8 MiB of accesses.
+  Bytes raw(8 << 20);
+  for (uint8_t& byte : raw) byte = DHT_COMPACT | DHT_COMPACT_PREDICTED;  // reads of one byte at the predicted address
+  Bytes packed(ZSTD_compressBound(raw.size()));
+  packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 1));
+  Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
+  for (uint32_t tid = 0; tid < 40; ++tid) {
+    dht_chunk_header header = thread_chunk(tid, 0, 0, 0, raw.size());
+    header.flags = DHT_CHUNK_ZSTD;
+    header.raw_size = raw.size();
+    header.commit_flags = DHT_COMMIT_LAST;
+    append_chunk(file, header, packed);
+  }
+  auto source = ContainerSource::open(Input::from_memory(file, "bomb"), {.memory_limit = 16 << 20});
+  ASSERT_TRUE(source);
+  uint64_t events = 0;
+  for (auto batch = (*source)->next(); batch && !batch->events.empty(); batch = (*source)->next()) events += batch->events.size();
+  EXPECT_EQ(events, 40 * raw.size());
+  // A frame that lies about its size is damage.
+  Bytes liar = file_header(DHT_FILE_DENSE_STAMPS);
+  dht_chunk_header header = thread_chunk(1, 0, 0, 0, 1);
+  header.flags = DHT_CHUNK_ZSTD;
+  header.raw_size = 100;
+  append_chunk(liar, header, packed);
+  EXPECT_EQ(read(liar).counter("chunks_lost"), 1U);
+}
+
+TEST(Hostile, UnknownRecordsAndDomainsAreSkippedAndCounted) {
+  Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
+  Bytes payload = locks(1);
+  payload.insert(payload.end(), {0x7e, 3, 1, 2, 3});
+  const Bytes more = locks(1);
+  payload.insert(payload.end(), more.begin(), more.end());
+  dht_chunk_header header = thread_chunk(1, 0, 0, 2, 2);
+  header.commit_flags = DHT_COMMIT_LAST;
+  append_chunk(file, header, payload);
+  header = thread_chunk(1, 0, 0, 2, 2);
+  header.domain = 77;
+  append_chunk(file, header, payload);
+  const Reading reading = read(file);
+  EXPECT_EQ(reading.events.size(), 2U);
+  EXPECT_EQ(reading.counter("unknown_records"), 1U);
+  EXPECT_EQ(reading.counter("unknown_domains"), 1U);
+  EXPECT_TRUE(reading.problems.empty()) << reading.problems[0];
+}
+
+TEST(Hostile, CyclicAndDuplicateStamps) {
+  Bytes cyclic = file_header(0);  // the second chunk of a stream lies before the first
+  append_chunk(cyclic, thread_chunk(1, 0, 10, 12, 2), locks(2));
+  append_chunk(cyclic, thread_chunk(1, 1, 5, 7, 2), locks(2));
+  Reading reading = read(cyclic);
+  EXPECT_EQ(reading.events.size(), 2U);
+  EXPECT_EQ(reading.counter("streams_broken"), 1U);
+  EXPECT_NE(reading.problems.at(0).find("backwards"), std::string::npos);
+  EXPECT_NE(reading.problems.at(0).find("offset"), std::string::npos);
+
+  for (const uint32_t flags : {DHT_FILE_DENSE_STAMPS, DHT_FILE_DENSE_STAMPS | DHT_FILE_TOTAL_ORDER, 0U}) {
+    Bytes twice = file_header(flags);
+    append_chunk(twice, thread_chunk(1, 0, 0, 2, 2), locks(2));
+    append_chunk(twice, thread_chunk(2, 0, 0, 2, 2), locks(2));
+    reading = read(twice);
+    EXPECT_EQ(reading.counter("streams_broken"), 1U) << flags;
+    EXPECT_LE(reading.events.size(), 2U);
+  }
+}
+
+// A stamp that is missing may have been a release: nothing stamped later may be yielded, unless asked for.
+TEST(Horizon, DenseStampsStopAtTheFirstHole) {
+  for (const bool total : {true, false}) {
+    ScratchFile file;
+    WriterOptions options;
+    options.total_order = total;
+    options.chunk_size = 64;
+    auto writer = TraceWriter::create(file.path(), options);
+    for (uint64_t i = 0; i < 200; ++i) (*writer)->stream(i % 2).append(lock(i % 2));
+    ASSERT_TRUE((*writer)->close());
+    Bytes bytes = bytes_of(file.path());
+    auto index_problems = Problems();
+    const auto index = index_chunks(Input::from_memory(bytes, "x"), index_problems);
+    uint64_t base = 0, lost = 0;
+    for (const Chunk& chunk : index.value().chunks) {
+      if (chunk.header.domain != DHT_DOMAIN_THREAD || chunk.header.sequence != 3 || chunk.header.tid != 1) continue;
+      bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 0x55;
+      base = chunk.header.base_stamp;
+      lost = chunk.header.events;
+    }
+    ASSERT_GT(lost, 0U);
+    const Reading reading = read(bytes);
+    EXPECT_EQ(reading.events.size(), base + 1) << "up to the other thread's event before the lost one";
+    EXPECT_EQ(reading.counter("events_lost"), lost);
+    EXPECT_EQ(reading.counter("events_beyond_gap"), 200 - lost - base - 1);
+    const Reading all = read(bytes, {.ignore_gaps = true});
+    EXPECT_EQ(all.events.size(), 200 - lost);
+    EXPECT_GE(all.counter("gaps_ignored"), 1U);
+  }
+}
+
+TEST(Horizon, WithoutDenseStampsAStreamWithoutEndLimits) {
+  Bytes file = file_header(0);
+  dht_chunk_header header = thread_chunk(1, 0, 0, 30, 3);
+  append_chunk(file, header, locks(3, 10));  // 10 20 30, no end mark
+  header = thread_chunk(2, 0, 0, 75, 3);
+  header.commit_flags = DHT_COMMIT_LAST;
+  append_chunk(file, header, locks(3, 25));  // 25 50 75
+  const Reading reading = read(file);
+  EXPECT_EQ(reading.events.size(), 4U);  // 10 20 25 30
+  EXPECT_EQ(reading.counter("events_beyond_gap"), 2U);
+  EXPECT_EQ(read(file, {.ignore_gaps = true}).events.size(), 6U);
+}
+
+TEST(Horizon, LostUnstampedAccessesDoNotStop) {
+  ScratchFile file;
+  WriterOptions options;
+  options.total_order = false;
+  options.chunk_size = 64;
+  auto writer = TraceWriter::create(file.path(), options);
+  (*writer)->stream(0).append(lock(0));
+  for (uint64_t i = 0; i < 200; ++i) (*writer)->stream(0).append(access(0, i * 1000, false));
+  (*writer)->stream(0).append(lock(0));
+  ASSERT_TRUE((*writer)->close());
+  Bytes bytes = bytes_of(file.path());
+  Problems problems;
+  const auto index = index_chunks(Input::from_memory(bytes, "x"), problems);
+  for (const Chunk& chunk : index.value().chunks) {
+    if (chunk.header.domain == DHT_DOMAIN_THREAD && chunk.header.sequence == 2) bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 1;
+  }
+  const Reading reading = read(bytes);
+  EXPECT_EQ(reading.events.size() + reading.counter("events_lost"), 202U);
+  EXPECT_EQ(reading.events.back().event.kind, EventKind::kAcquire);
+  EXPECT_EQ(reading.counter("events_beyond_gap"), 0U);
+}
+
+TEST(Damage, GarbageBetweenChunksIsSteppedOver) {
+  std::vector<WholeEvent> all;
+  const Bytes sound = small_trace(true, true, 0, &all);
+  Problems problems;
+  const auto index = index_chunks(Input::from_memory(sound, "x"), problems);
+  const uint64_t at = index.value().chunks[5].offset;
+  Bytes bytes(sound.begin(), sound.begin() + static_cast<ptrdiff_t>(at));
+  for (int i = 0; i < 333; ++i) bytes.push_back(static_cast<uint8_t>(i * 7 + 1));
+  bytes.insert(bytes.end(), sound.begin() + static_cast<ptrdiff_t>(at), sound.end());
+  const Reading reading = read(bytes);
+  EXPECT_TRUE(reading.events == all);
+  EXPECT_EQ(reading.problems.at(0), "333 bytes at offset " + std::to_string(at) + " are no chunk; skipped");
+}
+
+// A process killed in the middle of its write, then others append: their chunks lie within the torn one's claim.
+TEST(Damage, ChunksInsideATornChunksExtentAreFound) {
+  std::vector<WholeEvent> all;
+  const Bytes sound = small_trace(true, true, 0, &all);
+  Bytes file = file_header(DHT_FILE_DENSE_STAMPS | DHT_FILE_TOTAL_ORDER);
+  Bytes torn = file;
+  append_chunk(torn, thread_chunk(9, 0, 5000, 5003, 3), Bytes(4000, 0x90));
+  file.insert(file.end(), torn.begin() + static_cast<ptrdiff_t>(file.size()), torn.begin() + 700);
+  file.insert(file.end(), sound.begin() + sizeof(dht_file_header), sound.end());
+  const Reading reading = read(file);
+  EXPECT_TRUE(reading.events == all);
+  EXPECT_FALSE(reading.problems.empty());
+}
+
+TEST(Killed, CompleteChunksSurvive) {
+  ScratchFile file;
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    WriterOptions options;
+    options.chunk_size = 256;
+    auto writer = TraceWriter::create(file.path(), options);
+    for (uint64_t i = 0; i < 1000; ++i) (*writer)->stream(0).append(access(0, i * 4096));
+    (*writer)->stream(0).flush();
+    for (uint64_t i = 0; i < 3; ++i) (*writer)->stream(0).append(access(0, i));
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  {  // while it is being written
+    auto source = open_container(file.path());
+    ASSERT_NE(source, nullptr);
+    EXPECT_EQ(read_all(*source).size(), 1000U);
+  }
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  auto source = open_container(file.path());
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(read_all(*source).size(), 1000U);
+  EXPECT_EQ(counter(*source, "streams_unfinished"), 1U);
+  EXPECT_EQ(counter(*source, "events_beyond_gap"), 0U);
+  EXPECT_FALSE(source->problems().empty());
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+// What the in-process recorder will do: reserve an extent, map it, commit a length after each record.
+TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
+  constexpr size_t kCapacity = 1 << 16;
+  ScratchFile file;
+  {
+    Bytes start = file_header(DHT_FILE_DENSE_STAMPS);
+    start.resize(start.size() + 2 * kCapacity);
+    ASSERT_TRUE(write_file(file.path(), {reinterpret_cast<const char*>(start.data()), start.size()}));
+  }
+  int ready[2];
+  ASSERT_EQ(::pipe(ready), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int fd = ::open(file.path().c_str(), O_RDWR);
+    auto* base = static_cast<uint8_t*>(::mmap(nullptr, sizeof(dht_file_header) + 2 * kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    if (base == MAP_FAILED) ::_exit(1);
+    auto* header = reinterpret_cast<dht_chunk_header*>(base + sizeof(dht_file_header));
+    *header = thread_chunk(5, 0, 0, 0, 0);
+    header->capacity = kCapacity;
+    reserve(*header);
+    const Bytes payload = locks(100);
+    std::memcpy(header + 1, payload.data(), payload.size());
+    __atomic_store_n(&header->stored_size, payload.size() - 6, __ATOMIC_RELEASE);  // the last record is not committed
+    if (::write(ready[1], "x", 1) != 1) ::_exit(1);
+    for (;;) ::pause();
+  }
+  char byte;
+  ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  auto source = open_container(file.path());
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(read_all(*source).size(), 99U);
+  EXPECT_EQ(counter(*source, "chunks_unsealed"), 1U);
+  EXPECT_EQ(counter(*source, "garbage_bytes"), 0U) << "the second extent was never used: zeroes are no damage";
+  ::close(ready[0]);
+  ::close(ready[1]);
+}
+
+TEST(Processes, SeveralAppendToOneTrace) {
+  ScratchFile file;
+  auto* stamps = static_cast<std::atomic<uint64_t>*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  ASSERT_NE(static_cast<void*>(stamps), MAP_FAILED);
+  WriterOptions options;
+  options.chunk_size = 300;
+  options.shared_counter = stamps;
+  options.pid = 100;
+  auto first = TraceWriter::create(file.path(), options);
+  ASSERT_TRUE(first);
+  (*first)->stream(0).append(lock(0));
+  std::vector<pid_t> children;
+  for (uint32_t i = 1; i <= 3; ++i) {
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      WriterOptions own = options;
+      own.pid = 100 + i;
+      auto writer = TraceWriter::join(file.path(), own);
+      if (!writer) ::_exit(1);
+      const SiteId site = (*writer)->site({.label = {}, .module = "/bin/p" + std::to_string(i), .build_id = "ab", .offset = i});
+      for (uint64_t n = 0; n < 2000; ++n) {
+        Event event = access(0, n * 8);
+        event.site = site;
+        (*writer)->stream(n % 2).append(event);
+      }
+      ::_exit((*writer)->close() ? 0 : 1);
+    }
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    EXPECT_EQ(status, 0);
+  }
+  ASSERT_TRUE((*first)->close());
+  auto source = open_container(file.path());
+  ASSERT_NE(source, nullptr);
+  EXPECT_EQ(read_all(*source).size(), 6001U);
+  for (const std::string& line : source->problems()) ADD_FAILURE() << line;
+  EXPECT_EQ(source->thread_count(), 7U);
+  EXPECT_EQ(source->metadata().processes.size(), 4U);
+  EXPECT_EQ(source->thread_name(0), "100/0");
+  EXPECT_EQ(source->site_count(), 3U);
+  ::munmap(stamps, 4096);
+}
+
+TEST(Modules, WithoutTheirNameRecordShowTheirNumber) {
+  Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
+  Bytes payload = {DHT_RECORD_SITE, 4, 1, 0, 3, 0x12};
+  payload.insert(payload.end(), {DHT_RECORD_EVENT + DHT_ACQUIRE, 4, DHT_EVENT_STAMPED, 1, 1, 0});
+  append_chunk(file, thread_chunk(1, 0, 0, 1, 1), payload);
+  auto source = ContainerSource::open(Input::from_memory(file, "x"));
+  ASSERT_TRUE(source);
+  const auto events = read_all(**source);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ((*source)->site(events[0].event.site).module, "module 3");
+  EXPECT_EQ(counter(**source, "modules_unnamed"), 1U);
+}
+
+TEST(Checksum, InstructionAndTableAgree) {
+  Random random(3);
+  for (size_t size = 0; size < 100; ++size) {
+    Bytes bytes(size);
+    for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.next());
+    EXPECT_EQ(crc32c(bytes.data(), size), crc32c_portable(bytes.data(), size));
+  }
+  EXPECT_EQ(crc32c("123456789", 9), 0xe3069283U);
+}
+
+}  // namespace
+}  // namespace deadheat::trace
