@@ -19,7 +19,7 @@ struct ConvertOptions {
   size_t chunk_size = 256 << 10;
   bool partial = false;       // drop the stamps of plain accesses
   bool approximate = false;   // strict STD: see TextWriter
-  std::function<void(uint64_t events)> progress;
+  std::function<void(uint64_t events)> progress = {};
 };
 
 struct Converted {
