@@ -109,6 +109,11 @@ RoleMatch match_roles(const Candidate& a, const Candidate& b) {
   const Match kinds = match_kind(a.kind, b.kind);
   const size_t count = a.roles.size();
   if (kinds == Match::kDifferent || count != b.roles.size()) return {};
+  // Most pairs of candidates have nothing in common: find that out before anything is allocated.
+  const auto fits_first = [&](const Role& role) {
+    return match_role(a.roles[0], role) != Match::kDifferent;
+  };
+  if (std::none_of(b.roles.begin(), b.roles.end(), fits_first)) return {};
   Table table(count, std::vector<Match>(count, Match::kDifferent));
   for (size_t i = 0; i < count; ++i) {
     bool any = false;

@@ -156,16 +156,16 @@ bool same_on_line(const Site& a, const Site& b, Hint variable, Hint text) {
 }
 
 Match match_in_build(const Site& a, const Site& b) {
+  const bool sourceless = a.file.empty() || b.file.empty() || a.line == 0 || b.line == 0;
+  if (!sourceless && a.line != b.line) return Match::kDifferent;
   const Hint variable = compare_variables(a.variable, b.variable);
   if (variable == Hint::kDifferent) return Match::kDifferent;
-  const bool sourceless = a.file.empty() || b.file.empty() || a.line == 0 || b.line == 0;
   if (sourceless) {
     if (!a.pcs.empty() && !b.pcs.empty()) return Match::kDifferent;
     const bool named = agrees(compare_functions(a.function, b.function).name) && agrees(variable);
     return named ? Match::kLikely : Match::kDifferent;
   }
-  if (a.line != b.line || (a.column != b.column && a.column > 0 && b.column > 0))
-    return Match::kDifferent;
+  if (a.column != b.column && a.column > 0 && b.column > 0) return Match::kDifferent;
   if (!agrees(compare_files(a.file, b.file))) return Match::kDifferent;
   const bool one_sided = (a.column == 0) != (b.column == 0) ||
                          a.variable.empty() != b.variable.empty() ||
