@@ -23,7 +23,9 @@ using trace::Source;
 
 namespace {
 
-constexpr size_t kPrefetchAhead = 8;
+// How many events ahead cache lines are asked for; measured on the workloads of bench/.
+constexpr size_t kCellsAhead = 16;
+constexpr size_t kSlotsAhead = 8;
 
 EdgeSet edges_of(const Options& options) {
   EdgeSet edges;
@@ -127,7 +129,10 @@ class Pass {
   void take(const Batch& batch) {
     const auto events = batch.events;
     for (size_t i = 0; i < events.size(); ++i) {
-      if (i + kPrefetchAhead < events.size()) detector_.prefetch(events[i + kPrefetchAhead]);
+      if (i + kCellsAhead < events.size()) {
+        detector_.prefetch(events[i + kCellsAhead]);
+        detector_.prefetch_slot(events[i + kSlotsAhead]);
+      }
       const Event& event = events[i];
       ++number_;
       if (!clocks_.admit(event.thread)) {

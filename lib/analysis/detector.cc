@@ -46,6 +46,12 @@ void Detector<kMode>::access(const Event& event, uint64_t number) {
 }
 
 template <Mode kMode>
+void Detector<kMode>::prefetch_slot(const Event& event) {
+  const uint64_t granule = event.address / Shadow::kGranule;
+  shadow_.prefetch_slot(granule, Entry::pack(event.thread, access_of(event), 0xff), event.site);
+}
+
+template <Mode kMode>
 uint64_t Detector<kMode>::clipped_end(const Event& event) {
   const uint64_t room =
       ~0ULL - event.address;  // the last byte of the address space is never an object's
@@ -160,7 +166,9 @@ void Detector<kMode>::insert(Cell& cell, uint32_t who, const Entry& entry) {
     return (e.who >> 8) == (who >> 8) && e.site == entry.site &&
            (!kByLockset || e.lockset == entry.lockset);
   };
-  if (cell.used > 0) shadow_.strip(cell, entry.mask(), kByLockset, same_source);
+  // Without partial masks there is nothing to overlap: an equal mask would have been found.
+  if (cell.has_partial || entry.mask() != 0xff)
+    shadow_.strip(cell, entry.mask(), kByLockset, same_source);
   if (!shadow_.add(cell, entry, kByLockset)) ++entries_dropped_;
 }
 

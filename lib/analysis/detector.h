@@ -31,9 +31,12 @@ class Detector {
 
   // An access, alloc or free by an admitted thread; `number` is the event's number from 1.
   void access(const trace::Event& event, uint64_t number);
+  // Two hints, the second a few events after the first: caches miss on most locations of a big
+  // trace.
   void prefetch(const trace::Event& event) const {
     shadow_.prefetch(event.address / Shadow::kGranule);
   }
+  void prefetch_slot(const trace::Event& event);
 
   PairSet& pairs() { return pairs_; }
   void add_counters(Counters& counters) const;

@@ -21,7 +21,7 @@ enum class Missing : uint8_t {
   kRdit,
   kIgnore,
   kNaive
-};                                                      // rdit: what a region may have synchronised
+};  // rdit: what a region may have synchronised
 enum class Globals : uint8_t { kNone, kModule, kAll };  // rdit: regions that may reach globals
 enum class Schedulable : uint8_t { kUnknown, kYes, kNo };
 

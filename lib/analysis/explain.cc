@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <deque>
-#include <unordered_map>
+#include <utility>
 
 namespace deadheat::analysis {
 
@@ -49,42 +49,57 @@ class Explainer {
   explicit Explainer(std::vector<RacyPair>& pairs) {
     const size_t count = std::min(pairs.size(), kExplained);
     for (size_t i = 0; i < count; ++i) {
-      by_thread_[pairs[i].first.thread].push_back(watches_.size());
-      by_second_[pairs[i].second.event].push_back(watches_.size());
-      watched_[pairs[i].first.thread] = watched_[pairs[i].second.thread] = true;
-      last_ = std::max(last_, pairs[i].second.event);
+      const Side &first = pairs[i].first, &second = pairs[i].second;
+      if (threads_.size() <= std::max(first.thread, second.thread))
+        threads_.resize(std::max(first.thread, second.thread) + 1);
+      threads_[first.thread].watched = threads_[second.thread].watched = true;
+      threads_[first.thread].firsts.push_back(i);
       watches_.push_back({&pairs[i], {}, {}});
+      if (first.site != trace::kNoSite && sites_.size() <= first.site)
+        sites_.resize(first.site + 1);
+      if (first.site != trace::kNoSite) sites_[first.site] = true;
+      seconds_.emplace_back(second.event, i);
     }
+    std::sort(seconds_.begin(), seconds_.end());
   }
 
-  bool done() const { return number_ >= last_; }
+  bool done() const { return next_ == seconds_.size(); }
 
+  // Every event of the trace comes through here: two compares for one that nobody waits for.
   void take(const Event& event) {
     ++number_;
-    if (const auto ends = by_second_.find(number_); ends != by_second_.end())
-      for (const size_t watch : ends->second) finish(watches_[watch], event);
-    const auto watched = watched_.find(event.thread);
-    if (watched == watched_.end()) return;
+    while (next_ < seconds_.size() && seconds_[next_].first <= number_)
+      finish(watches_[seconds_[next_++].second], event);
+    if (event.thread < threads_.size() && threads_[event.thread].watched) follow(event);
+  }
+
+ private:
+  struct Thread {
+    bool watched = false;
+    std::vector<size_t> firsts;    // watches whose first access is this thread's
+    std::deque<Numbered> history;  // its last synchronisation
+  };
+
+  void follow(const Event& event) {
+    Thread& thread = threads_[event.thread];
     if (!is_access(event.kind)) {
       if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) return;
-      auto& history = history_[event.thread];
-      history.push_back({number_, event});
-      if (history.size() > kHistory) history.pop_front();
+      thread.history.push_back({number_, event});
+      if (thread.history.size() > kHistory) thread.history.pop_front();
       return;
     }
-    const auto firsts = by_thread_.find(event.thread);
-    if (firsts == by_thread_.end()) return;
-    for (const size_t at : firsts->second) {
+    if (event.site != trace::kNoSite && (event.site >= sites_.size() || !sites_[event.site]))
+      return;
+    for (const size_t at : thread.firsts) {
       Watch& watch = watches_[at];
       if (watch.pair->second.event <= number_ || !is_first(event, *watch.pair)) continue;
-      const auto& history = history_[event.thread];
-      const size_t kept = std::min(history.size(), kStepsBefore);
-      watch.before.assign(history.end() - static_cast<std::ptrdiff_t>(kept), history.end());
+      const size_t kept = std::min(thread.history.size(), kStepsBefore);
+      watch.before.assign(thread.history.end() - static_cast<std::ptrdiff_t>(kept),
+                          thread.history.end());
       watch.first = {number_, event};
     }
   }
 
- private:
   void finish(Watch& watch, const Event& second) {
     RacyPair& pair = *watch.pair;
     pair.first.event = watch.first.number;
@@ -109,7 +124,7 @@ class Explainer {
   }
 
   void append_tail(std::vector<StepEvent>& steps, ThreadId thread, bool second, uint64_t after) {
-    const auto& history = history_[thread];
+    const auto& history = threads_[thread].history;
     size_t kept = 0;
     for (auto at = history.rbegin();
          at != history.rend() && kept < kStepsBetween && at->number > after; ++at, ++kept)
@@ -117,11 +132,12 @@ class Explainer {
   }
 
   std::vector<Watch> watches_;
-  std::unordered_map<ThreadId, std::vector<size_t>> by_thread_;
-  std::unordered_map<uint64_t, std::vector<size_t>> by_second_;
-  std::unordered_map<ThreadId, bool> watched_;
-  std::unordered_map<ThreadId, std::deque<Numbered>> history_;
-  uint64_t number_ = 0, last_ = 0;
+  std::vector<Thread> threads_;
+  std::vector<bool> sites_;  // sites of first accesses
+  std::vector<std::pair<uint64_t, size_t>>
+      seconds_;  // event number of a second access, watch; sorted
+  size_t next_ = 0;
+  uint64_t number_ = 0;
 };
 
 }  // namespace

@@ -61,8 +61,8 @@ model::Access model_access(const Side& side, const Source& source) {
 }
 
 std::string what(const Event& event, const Source& source) {
-  const auto with_object = [&](const char* verb) {
-    return verb + (" " + source.object_name(event.address, event.kind));
+  const auto with_object = [&](std::string verb) {
+    return std::move(verb) + " " + source.object_name(event.address, event.kind);
   };
   const bool is_atomic = event.order != trace::MemoryOrder::kPlain;
   switch (event.kind) {

@@ -21,8 +21,10 @@ Entry* Shadow::find_overflow(Cell& cell, uint32_t who, uint32_t site, LocksetId 
 
 // A small block is filled from the front; a big one by hash. The caller made room.
 void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
+  if (entry.mask() != 0xff) cell.has_partial = 1;
   if (cell.used < 2) {
-    cell.inline_entries[cell.used++] = entry;
+    cell.inline_entries[cell.used] = entry;
+    cell.used = static_cast<uint8_t>(cell.used + 1) & 3U;
     return;
   }
   Entry* const block = entries(cell.overflow);

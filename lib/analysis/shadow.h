@@ -55,16 +55,18 @@ struct alignas(64) Cell {
   order::Epoch writes, all;
   // Hybrid: locks held at every write, at every access so far.
   LocksetId common_writes = kAllLocks, common_all = kAllLocks;
-  uint32_t overflow = 0;   // block in the pool
-  uint16_t count = 0;      // entries beyond the two inline ones
-  uint8_t size_class = 0;  // overflow capacity is 2 << size_class; 0: none
-  uint8_t used = 0;        // inline entries in use: 0, 1, 2
+  uint32_t overflow = 0;        // block in the pool
+  uint16_t count = 0;           // entries beyond the two inline ones
+  uint8_t size_class = 0;       // overflow capacity is 2 << size_class; 0: none
+  uint8_t used : 2 = 0;         // inline entries in use: 0, 1, 2
+  uint8_t has_partial : 1 = 0;  // some entry does not cover the whole granule
   Entry inline_entries[2];
 
   // Back to a cell without history; its overflow block, if any, stays for reuse.
   void forget() {
     writes = all = order::Epoch{};
     common_writes = common_all = kAllLocks;
+    has_partial = 0;
   }
 };
 static_assert(sizeof(Cell) == 64);
@@ -88,12 +90,18 @@ class Shadow {
     }
     return cached.cells + granule % kCellsPerPage;
   }
-  // Starts loading the cell's cache line where its page is known.
+  // Start loading the cell's cache line, then (once that has arrived) the slot of a key in a long
+  // history. Nothing happens where the page is not known yet.
   void prefetch(uint64_t granule) const {
-    const uint64_t page = granule / kCellsPerPage;
-    const Cached& cached = cache_[page % kCacheLines];
-    if (cached.page == page && cached.cells != nullptr)
-      __builtin_prefetch(cached.cells + granule % kCellsPerPage, 1);
+    if (const Cell* const cell = peek(granule)) __builtin_prefetch(cell, 1);
+  }
+  void prefetch_slot(uint64_t granule, uint32_t who, uint32_t site) {
+    const Cell* const cell = peek(granule);
+    if (cell == nullptr || cell->size_class == 0) return;
+    Entry* const block = entries(cell->overflow);
+    const uint32_t mask = capacity(cell->size_class) - 1;
+    const bool hashed = cell->size_class >= kHashedFrom;
+    __builtin_prefetch(hashed ? block + (hash(who, site, 0, false) & mask) : block, 1);
   }
 
   // f(entry) for every entry of the cell; the entry may be changed, not added or removed.
@@ -131,6 +139,13 @@ class Shadow {
   uint64_t memory() const { return memory_; }
 
  private:
+  const Cell* peek(uint64_t granule) const {
+    const uint64_t page = granule / kCellsPerPage;
+    const Cached& cached = cache_[page % kCacheLines];
+    return cached.page == page && cached.cells != nullptr ? cached.cells + granule % kCellsPerPage
+                                                          : nullptr;
+  }
+
   struct Cached {
     uint64_t page = 0;
     Cell* cells = nullptr;

@@ -1,0 +1,270 @@
+// What random traces do not say by themselves: C++20's memory model case by case, explanations,
+// limits, hostile events.
+#include "lib/analysis/engine.h"
+
+#include <gtest/gtest.h>
+
+#include "lib/analysis/findings.h"
+#include "lib/analysis/incomplete/regions.h"
+#include "lib/analysis/naive_twin.h"
+
+namespace deadheat::analysis {
+namespace {
+
+using trace::Event;
+using trace::EventKind;
+using trace::MemoryOrder;
+
+constexpr uint64_t kData = 0x1000, kFlag = 0x2000, kLock = 0x3000;
+
+class Builder {
+ public:
+  Builder& add(uint32_t thread, EventKind kind, uint64_t address, uint64_t size = 0,
+               MemoryOrder order = MemoryOrder::kPlain) {
+    Event event;
+    event.thread = thread;
+    event.kind = kind;
+    event.address = address;
+    event.size = size;
+    event.order = order;
+    event.site = ++sites_;
+    trace_.events.push_back(event);
+    return *this;
+  }
+  Builder& read(uint32_t t) { return add(t, EventKind::kRead, kData, 8); }
+  Builder& write(uint32_t t) { return add(t, EventKind::kWrite, kData, 8); }
+  Builder& load(uint32_t t, MemoryOrder o) { return add(t, EventKind::kRead, kFlag, 8, o); }
+  Builder& store(uint32_t t, MemoryOrder o) { return add(t, EventKind::kWrite, kFlag, 8, o); }
+  Builder& rmw(uint32_t t, MemoryOrder o) {
+    return add(t, EventKind::kReadModifyWrite, kFlag, 8, o);
+  }
+  Builder& fence(uint32_t t, MemoryOrder o) { return add(t, EventKind::kFence, 0, 0, o); }
+  const Trace& trace() const { return trace_; }
+
+ private:
+  Trace trace_;
+  uint32_t sites_ = 0;
+};
+
+Report run(const Trace& trace, const Options& options = {}) {
+  MemorySource source(trace);
+  auto report = analyze(source, options);
+  EXPECT_TRUE(report);
+  EXPECT_EQ(pairs_of(*report), naive_twin(trace, options).racy);
+  return std::move(*report);
+}
+size_t racy(const Builder& builder) { return run(builder.trace()).pairs.size(); }
+
+using enum MemoryOrder;
+
+TEST(MemoryModel, ReleaseAcquireOrders) {
+  EXPECT_EQ(racy(Builder().write(0).store(0, kRelease).load(1, kAcquire).read(1)), 0U);
+  EXPECT_EQ(racy(Builder().write(0).store(0, kSeqCst).load(1, kConsume).read(1)), 0U);
+}
+
+TEST(MemoryModel, RelaxedDoesNotOrder) {
+  EXPECT_EQ(racy(Builder().write(0).store(0, kRelaxed).load(1, kAcquire).read(1)), 1U);
+  EXPECT_EQ(racy(Builder().write(0).store(0, kRelease).load(1, kRelaxed).read(1)), 1U);
+}
+
+TEST(MemoryModel, ReadModifyWriteContinuesAReleaseSequence) {
+  EXPECT_EQ(racy(Builder().write(0).store(0, kRelease).rmw(2, kRelaxed).load(1, kAcquire).read(1)),
+            0U);
+}
+
+TEST(MemoryModel, AStoreEndsAReleaseSequenceAlsoByTheSameThread) {
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelease).store(2, kRelaxed).load(1, kAcquire).read(1)), 1U);
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelease).store(0, kRelaxed).load(1, kAcquire).read(1)), 1U);
+}
+
+TEST(MemoryModel, Fences) {
+  EXPECT_EQ(racy(Builder()
+                     .write(0)
+                     .fence(0, kRelease)
+                     .store(0, kRelaxed)
+                     .load(1, kRelaxed)
+                     .fence(1, kAcquire)
+                     .read(1)),
+            0U);
+  EXPECT_EQ(racy(Builder().write(0).fence(0, kSeqCst).store(0, kRelaxed).load(1, kAcquire).read(1)),
+            0U);
+  EXPECT_EQ(racy(Builder().write(0).store(0, kRelease).load(1, kRelaxed).fence(1, kSeqCst).read(1)),
+            0U);
+  // The fence comes after the store, or before the load: no order.
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelaxed).fence(0, kRelease).load(1, kAcquire).read(1)), 1U);
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelease).fence(1, kAcquire).load(1, kRelaxed).read(1)), 1U);
+  // Two seq_cst fences alone make no happens-before.
+  EXPECT_EQ(racy(Builder().write(0).fence(0, kSeqCst).fence(1, kSeqCst).read(1)), 1U);
+}
+
+TEST(MemoryModel, AtomicsDoNotRaceWithEachOtherButWithPlainAccesses) {
+  EXPECT_EQ(racy(Builder().store(0, kRelaxed).store(1, kRelaxed)), 0U);
+  EXPECT_EQ(racy(Builder().store(0, kRelaxed).add(1, EventKind::kRead, kFlag, 8)), 1U);
+  EXPECT_EQ(racy(Builder().add(0, EventKind::kWrite, kFlag, 8).load(1, kAcquire)), 1U);
+}
+
+TEST(Accesses, WiderThanAGranuleAndPartlyOverlapping) {
+  EXPECT_EQ(
+      racy(Builder().add(0, EventKind::kWrite, 0x1004, 64).add(1, EventKind::kRead, 0x1040, 4)),
+      1U);
+  EXPECT_EQ(
+      racy(Builder().add(0, EventKind::kWrite, 0x1004, 64).add(1, EventKind::kRead, 0x1044, 4)),
+      0U);
+  EXPECT_EQ(
+      racy(Builder().add(0, EventKind::kWrite, 0x1000, 1).add(1, EventKind::kWrite, 0x1001, 1)),
+      0U);
+}
+
+TEST(Accesses, ReuseOfMemoryIsNotARaceButUseAfterFreeIs) {
+  EXPECT_EQ(racy(Builder()
+                     .write(0)
+                     .add(0, EventKind::kAlloc, kData, 8)
+                     .add(1, EventKind::kAlloc, kData, 8)
+                     .write(1)),
+            0U);
+  EXPECT_EQ(racy(Builder().add(0, EventKind::kFree, kData, 8).read(1)), 1U);
+  EXPECT_EQ(racy(Builder().read(1).add(0, EventKind::kFree, kData, 8)), 1U);
+}
+
+TEST(Schedulable, ARaceBehindARaceIsAnArtefact) {
+  // T1 sees T0's flag (a race) and only therefore touches the data.
+  Builder builder;
+  builder.write(0).add(0, EventKind::kWrite, kFlag, 8).add(1, EventKind::kRead, kFlag, 8).read(1);
+  const Report report = run(builder.trace());
+  ASSERT_EQ(report.pairs.size(), 2U);
+  EXPECT_EQ(report.pairs[0].schedulable, Schedulable::kYes);
+  EXPECT_EQ(report.pairs[1].schedulable, Schedulable::kNo);
+  // Without the total order nobody can tell.
+  MemorySource partial(builder.trace(), false);
+  auto unknown = analyze(partial, {});
+  ASSERT_TRUE(unknown);
+  EXPECT_EQ(unknown->pairs[1].schedulable, Schedulable::kUnknown);
+}
+
+TEST(Explanation, ShowsLocksStepsAndNumbers) {
+  Builder builder;
+  builder.add(0, EventKind::kAcquire, kLock).write(0).add(0, EventKind::kRelease, kLock).read(1);
+  const Report report = run(builder.trace());
+  ASSERT_EQ(report.pairs.size(), 1U);
+  const RacyPair& pair = report.pairs[0];
+  EXPECT_EQ(pair.first.locks, std::vector<uint64_t>{kLock});
+  EXPECT_TRUE(pair.second.locks.empty());
+  EXPECT_EQ(pair.first.event, 2U);
+  EXPECT_EQ(pair.second.event, 4U);
+  ASSERT_EQ(pair.steps.size(), 4U);
+  EXPECT_EQ(pair.steps[0].event.kind, EventKind::kAcquire);
+  EXPECT_TRUE(pair.steps[1].racing);
+  EXPECT_TRUE(pair.steps[3].racing && pair.steps[3].second);
+}
+
+TEST(Findings, HybridAndIgnoredRegionsAreSuspicionsNotProofs) {
+  Trace trace = Builder().write(0).read(1).trace();
+  const auto verdict = [&](const Options& options) {
+    MemorySource source(trace);
+    auto report = analyze(source, options);
+    const auto file =
+        to_findings(*report, options, source, {"t.std", "trace:1", "deadheat analyze t.std"});
+    EXPECT_EQ(file.findings.size(), 1U);
+    return model::fold(file.findings[0].evidence).state;
+  };
+  Options hybrid, ignore;
+  hybrid.engine = EngineKind::kHybrid;
+  ignore.engine = EngineKind::kRdit;
+  ignore.missing = Missing::kIgnore;
+  EXPECT_EQ(verdict({}), model::VerdictState::kTrueRace);
+  EXPECT_EQ(verdict(hybrid), model::VerdictState::kUnknown);
+  EXPECT_EQ(verdict(ignore), model::VerdictState::kTrueRace)
+      << "no region in the trace: nothing was ignored";
+  Event begin;
+  begin.kind = EventKind::kRegionBegin;
+  trace.events.insert(trace.events.begin() + 1, begin);
+  EXPECT_EQ(verdict({}), model::VerdictState::kUnknown);
+  EXPECT_EQ(verdict(ignore), model::VerdictState::kUnknown);
+}
+
+uint64_t counter(const Report& report, std::string_view name) {
+  for (const Counter& c : report.counters)
+    if (c.name == name) return c.value;
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
+TEST(Limits, LossesAreCountedAndMemoryStaysBounded) {
+  Builder builder;
+  for (uint64_t i = 0; i < 4000; ++i) builder.add(i % 2, EventKind::kWrite, i * 4096, 8);
+  MemorySource source(builder.trace());
+  Options options;
+  options.memory_limit = 1 << 20;
+  auto report = analyze(source, options);
+  ASSERT_TRUE(report);
+  EXPECT_GT(counter(*report, "accesses_untracked"), 3000U);
+  EXPECT_LE(counter(*report, "shadow_bytes"), options.memory_limit);
+}
+
+TEST(Limits, PairsPastTheLimitAreCounted) {
+  Builder builder;
+  for (uint64_t i = 0; i < 20; ++i) builder.add(i % 2, EventKind::kWrite, kData + i / 2 * 8, 8);
+  MemorySource source(builder.trace());
+  Options options;
+  options.max_pairs = 4;
+  auto report = analyze(source, options);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->pairs.size(), 4U);
+  EXPECT_EQ(counter(*report, "pairs_dropped"), 6U);
+}
+
+TEST(Hostile, AbsurdAddressesSizesAndThreads) {
+  Builder builder;
+  builder.add(0, EventKind::kFree, 0, ~0ULL).add(1, EventKind::kAlloc, 8, ~0ULL - 4);
+  builder.add(0, EventKind::kWrite, ~0ULL - 3, 8).add(1, EventKind::kRead, ~0ULL, 8);
+  builder.add(0xfffffffe, EventKind::kWrite, kData, 8).add(0, EventKind::kRelease, kLock);
+  builder.add(1, EventKind::kJoin, 0)
+      .add(1, EventKind::kFork, 0)
+      .add(0, EventKind::kBarrierLeave, 1);
+  builder.add(0, EventKind::kRegionEnd, 0);
+  MemorySource source(builder.trace());
+  Options options;
+  options.engine = EngineKind::kRdit;
+  auto report = analyze(source, options);
+  ASSERT_TRUE(report);
+  EXPECT_EQ(counter(*report, "events_of_untracked_threads"), 1U);
+  EXPECT_EQ(counter(*report, "unmatched_releases"), 1U);
+  EXPECT_EQ(counter(*report, "unmatched_region_ends"), 1U);
+  EXPECT_GT(counter(*report, "bytes_clipped"), 0U);
+}
+
+TEST(Hostile, LocksThatAreNeverReleased) {
+  Builder builder;
+  for (uint64_t lock = 0; lock < 3000; ++lock) builder.add(0, EventKind::kAcquire, lock);
+  builder.write(0).read(1);
+  MemorySource source(builder.trace());
+  auto report = analyze(source, {});
+  ASSERT_TRUE(report);
+  EXPECT_EQ(report->pairs.size(), 1U);
+  EXPECT_GT(counter(*report, "locks_not_in_lockset"), 2900U);
+}
+
+TEST(Regions, UnorderedInnerAccessesAreNotCheckedButCounted) {
+  Builder builder;
+  builder.write(0).add(1, EventKind::kRegionBegin, 0).read(1);
+  Trace trace = builder.trace();
+  trace.events.back().stamped = false;
+  MemorySource source(trace, false);
+  Options options;
+  options.engine = EngineKind::kRdit;
+  auto report = analyze(source, options);
+  ASSERT_TRUE(report);
+  EXPECT_TRUE(report->pairs.empty());
+  EXPECT_EQ(counter(*report, "inner_accesses_unordered"), 1U);
+}
+
+TEST(Regions, RangesNormalise) {
+  EXPECT_EQ(normalised(Ranges{{8, 9}, {1, 4}, {5, 5}, {4, 6}}), (Ranges{{1, 6}, {8, 9}}));
+}
+
+}  // namespace
+}  // namespace deadheat::analysis
