@@ -6,15 +6,9 @@ namespace deadheat::apps {
 
 const std::vector<CatalogEntry>& catalog() {
   static const std::vector<CatalogEntry> entries = {
-#ifdef DEADHEAT_HAVE_ANALYZE
       {"find", analyze_verb()},
-#endif
-#ifdef DEADHEAT_HAVE_REPORT
       {"report", report_verb()},
-#endif
-#ifdef DEADHEAT_HAVE_TRACE
       {"look inside", trace_verb()},
-#endif
       {"this machine", doctor_verb()}, {"", man_verb()}, {"", completion_verb()},
   };
   return entries;

@@ -128,7 +128,10 @@ std::string usage_line(const CLI::App& app) {
   if (!subcommands(app).empty()) return line + " COMMAND [options]";
   line += " [options]";
   for (const OptionRow& row : option_rows(app)) {
-    if (row.positional.empty()) continue;
+    if (row.positional.empty()) {
+      if (row.required) line += " " + row.spelling();
+      continue;
+    }
     const std::string text = row.positional + (row.repeatable ? "..." : "");
     line += row.required ? " " + text : " [" + text + "]";
   }
