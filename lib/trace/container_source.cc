@@ -72,7 +72,7 @@ void ContainerSource::build_streams() {
   auto sequence = [&](uint32_t chunk) { return index_.chunks[chunk].header.sequence; };
   for (auto& [key, stream] : found) {
     auto& chunks = stream->chunks;
-    std::stable_sort(chunks.begin(), chunks.end(), [&](uint32_t a, uint32_t b) { return sequence(a) < sequence(b); });
+    std::sort(chunks.begin(), chunks.end(), [&](uint32_t a, uint32_t b) { return std::pair(sequence(a), a) < std::pair(sequence(b), b); });
     const auto same = [&](uint32_t a, uint32_t b) { return sequence(a) == sequence(b); };
     const auto kept = std::unique(chunks.begin(), chunks.end(), same);
     if (kept != chunks.end()) {
@@ -84,9 +84,8 @@ void ContainerSource::build_streams() {
     }
     streams_.push_back(std::move(stream));
   }
-  std::stable_sort(streams_.begin(), streams_.end(), [&](const auto& a, const auto& b) {
-    return index_.chunks[a->chunks[0]].header.base_stamp < index_.chunks[b->chunks[0]].header.base_stamp;
-  });
+  auto start = [&](const Stream& stream) { return std::pair(index_.chunks[stream.chunks[0]].header.base_stamp, stream.key); };
+  std::sort(streams_.begin(), streams_.end(), [&](const auto& a, const auto& b) { return start(*a) < start(*b); });
   for (const NamedThread& named : metadata_.threads) thread(named.key);
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     streams_[i]->number = i;

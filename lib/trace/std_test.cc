@@ -251,7 +251,7 @@ TEST(StdExport, CountsWhatItCannotSay) {
   done = convert(*source, out.path(), {.to = ConvertTo::kStd, .approximate = true});
   ASSERT_TRUE(done);
   EXPECT_EQ(*read_file(out.path()),
-            "T0|acq(F)|1\nT0|rel(F)|1\nT1|acq(F)|2\nT1|rel(F)|2\nT1|w(A)|3\nT0|w(0x10)|5\nT0|acq(L)|6\n");
+            "T0|acq(F)|1\nT0|rel(F)|1\nT1|acq(F)|2\nT1|rel(F)|2\nT1|w(A)|3\nT0|w(0x10)|5\nT0|acq(L)|6\nT0|rel(L)|6\n");
   EXPECT_EQ(done->counters[0].value, 1U);
   EXPECT_EQ(done->counters[1].value, 4U);
 }

@@ -166,10 +166,8 @@ void TextWriter::append_pair(const Event& event, std::string& out) {
     out += name;
     return close_line(event, out);
   }
-  const bool shared_acquire = event.kind == EventKind::kAcquireShared;
-  const bool shared_release = event.kind == EventKind::kReleaseShared;
+  // Both at once, also for reader locks: several readers hold one, which would be no valid STD.
   for (const std::string_view operation : {"acq(", "rel("}) {
-    if ((shared_acquire && operation == "rel(") || (shared_release && operation == "acq(")) continue;
     open_line(event, operation, out);
     out += name;
     close_line(event, out);

@@ -2,7 +2,8 @@
 //
 // Strict STD has reads, writes, locks, fork and join. Other events are left out and counted, or with `approximate`
 // replaced by the nearest thing: a synchronising event becomes acq and rel of a lock of its object. That orders more
-// than the original did (it can hide a race, never invent one); those are counted too.
+// than the original did, so it can hide a race; those are counted too. Fences, alloc, regions and functions have no near
+// thing and stay left out.
 #pragma once
 
 #include <cstdint>
