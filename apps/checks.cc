@@ -75,7 +75,9 @@ std::optional<std::string> writes_report() {
   model::Finding finding;
   finding.candidate.roles.resize(2);
   finding.candidate.roles[0].site.function = "canary";
-  finding.evidence.push_back({.id = "doctor/1", .outcome = model::Outcome::kRace});
+  model::Evidence& evidence = finding.evidence.emplace_back();
+  evidence.id = "doctor/1";
+  evidence.outcome = model::Outcome::kRace;
   model::FindingsFile file;
   model::add_finding(file, finding);
   const Result<model::FindingsFile> read = model::from_json(model::to_json(file));

@@ -169,7 +169,7 @@ TEST(Findings, HybridAndIgnoredRegionsAreSuspicionsNotProofs) {
     const auto file =
         to_findings(*report, options, source, {"t.std", "trace:1", "deadheat analyze t.std"});
     EXPECT_EQ(file.findings.size(), 1U);
-    return model::fold(file.findings[0].evidence).state;
+    return model::fold(file.findings[0]).state;
   };
   Options hybrid, ignore;
   hybrid.engine = EngineKind::kHybrid;

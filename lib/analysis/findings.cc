@@ -215,7 +215,7 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
                                   : options.engine == EngineKind::kRdit ? "rdit"
                                                                         : "hb"};
     finding.evidence = {evidence_of(pair, ++number, options, proves, source, identity)};
-    model::add_finding(file, std::move(finding));
+    file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
   }
   return file;
 }
