@@ -194,6 +194,7 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   const std::string root = source_root();
   report::ReportOptions wishes;
   wishes.today = report::today();
+  wishes.unique = true;  // analyze and report both build through add_finding
   wishes.strip_prefix = options.strip_prefix.empty() ? root : options.strip_prefix;
   wishes.suppressions = read_suppressions(options.suppressions, problems);
   wishes.read_source = [&](const std::string& path) {

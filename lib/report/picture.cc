@@ -1,6 +1,7 @@
 #include "lib/report/picture.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <map>
 #include <string_view>
@@ -14,6 +15,8 @@ namespace {
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
 constexpr size_t kMostRows = 64;    // more than fits in a glance already
 constexpr size_t kRowsAround = 12;  // kept before and after each racing access when there are more
+
+constexpr size_t kMostBars = 100;
 
 enum class Verb : uint8_t { kOther, kLock, kUnlock, kPublish, kReceive, kStart, kJoin };
 
@@ -144,12 +147,12 @@ class Drawing {
       bool above;
     };
     std::map<std::string, Open, std::less<>> open;
-    const auto free_slot = [&] {
-      for (size_t slot = 0; slot + 1 < kMostBarSlots; ++slot)
-        if (std::none_of(open.begin(), open.end(),
-                         [&](const auto& held) { return held.second.slot == slot; }))
-          return slot;
-      return kMostBarSlots - 1;
+    std::array<size_t, kMostBarSlots> in_slot{};
+    const auto take_slot = [&] {
+      size_t slot = 0;
+      while (slot + 1 < kMostBarSlots && in_slot[slot] > 0) ++slot;
+      ++in_slot[slot];
+      return slot;
     };
     // Held from before the first step: unlocked without a lock shown, or held at the access without
     // one.
@@ -165,23 +168,28 @@ class Drawing {
       for (const std::string& lock : entry_.places[lane].locks)
         if (locked.emplace(lock, true).second) before.push_back(lock);
     }
-    for (const std::string& lock : before) open[lock] = {free_slot(), 0, true};
+    for (const std::string& lock : before) open[lock] = {take_slot(), 0, true};
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (steps_[i].role != lane) continue;
       const Action action = parse(steps_[i].what);
       const std::string lock(action.object);
       if (action.verb == Verb::kLock && !open.contains(lock))
-        open[lock] = {free_slot(), row_at_or_below(i), false};
+        open[lock] = {take_slot(), row_at_or_below(i), false};
       if (action.verb != Verb::kUnlock || !open.contains(lock)) continue;
       const Open held = open[lock];
-      picture_.bars.push_back(
-          {lane, held.slot, held.from, row_at_or_below(i), held.above, false, lock});
+      --in_slot[held.slot];
+      add_bar({lane, held.slot, held.from, row_at_or_below(i), held.above, false, lock});
       open.erase(lock);
     }
     for (const auto& [lock, held] : open)
-      picture_.bars.push_back({lane, held.slot, held.from,
-                               picture_.rows.empty() ? 0 : picture_.rows.size() - 1, held.above,
-                               true, lock});
+      add_bar({lane, held.slot, held.from, picture_.rows.empty() ? 0 : picture_.rows.size() - 1,
+               held.above, true, lock});
+  }
+
+  // Critical sections among the left-out steps have no height, and no picture needs a hundred bars.
+  void add_bar(Picture::Bar bar) {
+    const bool visible = bar.to > bar.from || bar.open_above || bar.open_below;
+    if (visible && picture_.bars.size() < kMostBars) picture_.bars.push_back(std::move(bar));
   }
 
   void edge(size_t from, size_t to, std::string why) {

@@ -151,7 +151,23 @@ bool ranked_before(const Entry& a, const Entry& b) {
                       -static_cast<int64_t>(entry.verdict.races));
   };
   if (key(a) != key(b)) return key(a) < key(b);
-  return std::tie(a.title, a.id) < std::tie(b.title, b.id);
+  if (a.title != b.title || a.id != b.id) return std::tie(a.title, a.id) < std::tie(b.title, b.id);
+  const auto lines = [](const Entry& entry) {
+    std::vector<std::pair<uint32_t, uint32_t>> out;
+    for (const Place& place : entry.places) out.emplace_back(place.line, place.column);
+    return out;
+  };
+  return lines(a) < lines(b);
+}
+
+// Two races between the same statements of the same functions share a display id; a report must not
+// list one id twice.
+void tell_twins_apart(std::vector<Entry>& entries) {
+  std::map<std::string, int> seen;
+  for (Entry& entry : entries) {
+    const int number = ++seen[entry.id];
+    if (number > 1) entry.id += "-" + std::to_string(number);
+  }
 }
 
 void summarise(Report& report) {
@@ -184,7 +200,11 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
   report.origins = file.origins;
   report.has_baseline = options.baseline != nullptr;
   model::FindingsFile unique;
-  for (const model::Finding& finding : file.findings) model::add_finding(unique, finding);
+  if (options.unique) {
+    unique.findings = file.findings;
+  } else {
+    for (const model::Finding& finding : file.findings) model::add_finding(unique, finding);
+  }
   PlaceMaker places(options);
   for (model::Finding& finding : unique.findings)
     report.entries.push_back(make_entry(std::move(finding), places));
@@ -198,6 +218,8 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
   suppress(report, options);
   std::stable_sort(report.entries.begin(), report.entries.end(), ranked_before);
   std::stable_sort(report.fixed.begin(), report.fixed.end(), ranked_before);
+  tell_twins_apart(report.entries);
+  tell_twins_apart(report.fixed);
   summarise(report);
   return report;
 }

@@ -116,6 +116,7 @@ struct ReportOptions {
   Suppressions suppressions;
   Date today;  // for expiry; the caller's clock
   std::string strip_prefix;
+  bool unique = false;  // the file was built with add_finding: no need to look for doubles again
   // The content of a source file, or nothing. Empty: sources are not read. Relative paths are given
   // as they are.
   std::function<std::optional<std::string>(const std::string& path)> read_source;

@@ -11,7 +11,11 @@
 namespace deadheat::report {
 namespace {
 
-void expect_golden(const std::string& name, const std::string& actual) {
+void expect_golden(const std::string& name, std::string actual) {
+  const std::string version = DEADHEAT_VERSION;  // goldens outlive releases
+  for (const std::string quote : {"\"" + version + "\"", "Deadheat " + version})
+    for (size_t at; (at = actual.find(quote)) != std::string::npos;)
+      actual.replace(at, quote.size(), quote[0] == '"' ? "\"VERSION\"" : "Deadheat VERSION");
   const std::string path = std::string(DEADHEAT_SOURCE_DIR) + "/tests/report/goldens/" + name;
   if (std::getenv("UPDATE_GOLDENS") != nullptr) {
     ASSERT_TRUE(write_file(path, actual).ok());

@@ -1,0 +1,265 @@
+#include "lib/report/report.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "lib/report/clean_text.h"
+#include "lib/report/names.h"
+#include "lib/report/picture.h"
+
+namespace deadheat::report {
+namespace {
+
+using namespace deadheat::model;
+
+Finding finding(const std::string& first, const std::string& second, uint32_t line = 10) {
+  Finding out;
+  for (const std::string& name : {first, second}) {
+    Role role;
+    role.name = out.candidate.roles.empty() ? "first" : "second";
+    role.site.function = name;
+    role.site.file = "/src/a.cc";
+    role.site.line = line;
+    role.site.source_text = "x = " + name + ";";
+    role.site.variable = "x";
+    role.access = AccessKind::kWrite;
+    out.candidate.roles.push_back(role);
+  }
+  out.candidate.found_by = {"hb"};
+  return out;
+}
+
+Evidence seen(const std::string& id, Outcome outcome = Outcome::kRace) {
+  Evidence out;
+  out.id = id;
+  out.execution = id;
+  out.outcome = outcome;
+  out.proof = Proof::kHappensBefore;
+  out.order = Order::kPrimary;
+  out.ordered = outcome == Outcome::kRace ? Ordered::kNo : Ordered::kYes;
+  return out;
+}
+
+FindingsFile ladder() {
+  FindingsFile file;
+  Finding harmful = finding("crash_a", "crash_b"), mild = finding("mild_a", "mild_b");
+  harmful.evidence = {seen("1")};
+  harmful.evidence[0].consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
+  mild.evidence = {seen("2")};
+  mild.evidence[0].consequence = {ConsequenceKind::kOutputDiffers, ""};
+  Finding confirmed = finding("conf_a", "conf_b"), maybe = finding("cand_a", "cand_b"),
+          wrong = finding("fp_a", "fp_b");
+  confirmed.evidence = {seen("3")};
+  for (int i = 0; i < 20; ++i) {
+    wrong.evidence.push_back(seen("n" + std::to_string(i), Outcome::kNoRace));
+    wrong.evidence.push_back(seen("m" + std::to_string(i), Outcome::kNoRace));
+    wrong.evidence.back().order = Order::kAlternate;
+  }
+  for (Finding* one : {&wrong, &maybe, &confirmed, &mild, &harmful}) add_finding(file, *one);
+  return file;
+}
+
+std::vector<std::string> titles(const Report& report) {
+  std::vector<std::string> out;
+  for (const Entry& entry : report.entries) out.push_back(entry.title);
+  return out;
+}
+
+TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
+  FindingsFile file = ladder();
+  const Report report = build_report(file, {});
+  ASSERT_EQ(report.entries.size(), 5U);
+  EXPECT_EQ(report.entries[0].rank, Rank::kHarmful);
+  EXPECT_NE(report.entries[0].title.find("crash_a"), std::string::npos);
+  EXPECT_EQ(report.entries[1].rank, Rank::kHarmful);
+  EXPECT_EQ(report.entries[2].rank, Rank::kConfirmed);
+  EXPECT_EQ(report.entries[3].rank, Rank::kCandidate);
+  EXPECT_EQ(report.entries[4].rank, Rank::kLikelyFalsePositive);
+  EXPECT_EQ(report.summary.failing, 4U);
+  std::mt19937 random(7);
+  for (int round = 0; round < 20; ++round) {
+    std::shuffle(file.findings.begin(), file.findings.end(), random);
+    EXPECT_EQ(titles(build_report(file, {})), titles(report));
+  }
+}
+
+TEST(Report, OneEntryForOneRaceAndTitlesWithoutLines) {
+  FindingsFile file;
+  Finding once = finding("f(int)", "g()", 10), turned = finding("g()", "f(int)", 10),
+          moved = finding("f(int)", "g()", 4711);
+  once.evidence = {seen("1")};
+  turned.evidence = {seen("2")};
+  moved.evidence = {seen("3")};
+  file.findings = {once,
+                   turned};  // not through add_finding: a file from elsewhere may hold it twice
+  const Report report = build_report(file, {});
+  ASSERT_EQ(report.entries.size(), 1U);
+  EXPECT_EQ(report.entries[0].title, "Data race on x between write at g() and write at f()");
+  file.findings = {moved};
+  EXPECT_EQ(build_report(file, {}).entries[0].title, report.entries[0].title);
+  EXPECT_EQ(build_report(file, {}).entries[0].id, report.entries[0].id);
+}
+
+TEST(Report, TwinsHaveIdsOfTheirOwn) {
+  FindingsFile file;
+  for (const uint32_t line : {30U, 10U, 20U}) file.findings.push_back(finding("f()", "g()", line));
+  const Report report = build_report(file, {});
+  ASSERT_EQ(report.entries.size(), 3U);
+  EXPECT_EQ(report.entries[1].id, report.entries[0].id + "-2");
+  EXPECT_EQ(report.entries[2].id, report.entries[0].id + "-3");
+  EXPECT_EQ(report.entries[0].places[0].line, 10U);
+}
+
+TEST(Report, BaselineSplitsNewKnownAndFixed) {
+  FindingsFile before;
+  Finding known = finding("f(int)", "g()", 10), gone = finding("old_a", "old_b"),
+          fresh = finding("n_a", "n_b");
+  for (Finding* one : {&known, &gone, &fresh})
+    one->evidence = {seen(one->candidate.roles[0].site.function)};
+  before.findings = {known, gone};
+  Finding drifted = finding("f(int)", "g()", 99);
+  drifted.evidence = known.evidence;
+  FindingsFile now;
+  now.findings = {drifted, fresh};
+  ReportOptions options;
+  options.baseline = &before;
+  const Report report = build_report(now, options);
+  ASSERT_EQ(report.entries.size(), 2U);
+  EXPECT_NE(report.entries[0].title.find("n_a"), std::string::npos);
+  EXPECT_TRUE(report.entries[0].fails());
+  EXPECT_NE(report.entries[1].novelty, Novelty::kNew);
+  EXPECT_FALSE(report.entries[1].fails());
+  ASSERT_EQ(report.fixed.size(), 1U);
+  EXPECT_NE(report.fixed[0].title.find("old_a"), std::string::npos);
+  now.findings = {drifted};
+  EXPECT_EQ(build_report(now, options).summary.failing, 0U);
+  EXPECT_EQ(headline(build_report(now, options)), "No new races found; 1 known, 1 no longer seen");
+}
+
+TEST(Report, SuppressedDoNotFailAndExpiredOnesDo) {
+  const FindingsFile file = ladder();
+  ReportOptions options;
+  options.today = {2026, 11, 15};
+  parse_suppressions(
+      "race:crash_\nrace:mild_ until=2026-11-15\nrace:conf_ "
+      "until=2026-11-14\nrace:absent\ndeadlock:x\n",
+      "s", options.suppressions);
+  const Report report = build_report(file, options);
+  EXPECT_EQ(report.summary.suppressed, 2U);
+  EXPECT_EQ(report.summary.failing, 2U);
+  std::vector<std::string> codes;
+  for (const Notice& notice : report.notices)
+    codes.push_back(notice.code + " " + notice.text.substr(0, 4));
+  EXPECT_EQ(codes,
+            (std::vector<std::string>{"expired-suppression s:3:", "unused-suppression s:4:"}));
+}
+
+TEST(Report, LossesAreNoticesAndStatisticsAreNot) {
+  FindingsFile file;
+  file.origins.resize(2);
+  for (Origin& origin : file.origins)
+    origin.counters = {{"events", 600, "events", false},
+                       {"threads", 4, "", false},
+                       {"lost", 6, "events were dropped", true},
+                       {"none", 0, "never", true}};
+  const Report report = build_report(file, {});
+  ASSERT_EQ(report.notices.size(), 1U);
+  EXPECT_EQ(report.notices[0].text, "12 events were dropped");
+  EXPECT_EQ(headline(report), "No races found in 1,200 events, 4 threads");
+}
+
+TEST(Report, ManyFindingsStayFast) {
+  FindingsFile before, now;
+  for (int i = 0; i < 600; ++i) {
+    const std::string name = "function_" + std::to_string(i);
+    const auto line = static_cast<uint32_t>(i + 1);
+    (i % 2 == 0 ? before : now).findings.push_back(finding(name, "other_" + name, line));
+    if (i % 4 == 0) now.findings.push_back(finding(name, "other_" + name, line));
+  }
+  ReportOptions options;
+  options.baseline = &before;
+  const Report report = build_report(now, options);
+  EXPECT_EQ(report.summary.known, 150U);
+  EXPECT_EQ(report.summary.fixed, 150U);
+}
+
+TEST(Picture, BarsAndEdgesOnlyWhereTheStepsShowThem) {
+  Entry entry;
+  entry.places.resize(2);
+  entry.places[0].thread = "T1";
+  entry.places[1].thread = "T2";
+  entry.places[1].locks = {"K"};
+  const auto step = [](size_t role, const char* what, bool racing = false) {
+    return ShownStep{role, what, "", "", 0, 0, racing};
+  };
+  entry.steps = {step(0, "start T2"), step(0, "lock L"),        step(0, "unlock L"),
+                 step(1, "lock L"),   step(0, "write x", true), step(1, "read x", true),
+                 step(1, "unlock L"), step(0, "join T2")};
+  const Picture picture = draw_picture(entry);
+  ASSERT_EQ(picture.rows.size(), 8U);
+  ASSERT_EQ(picture.bars.size(), 3U);
+  EXPECT_EQ(picture.bars[0].from, 1U);
+  EXPECT_EQ(picture.bars[0].to, 2U);
+  const auto held = std::find_if(picture.bars.begin(), picture.bars.end(),
+                                 [](const auto& bar) { return bar.lock == "K"; });
+  ASSERT_NE(held, picture.bars.end());
+  EXPECT_TRUE(held->open_above && held->open_below);
+  std::vector<std::pair<size_t, size_t>> solid, missing;
+  for (const Picture::Edge& edge : picture.edges)
+    (edge.kind == Picture::EdgeKind::kHappensBefore ? solid : missing)
+        .emplace_back(edge.from, edge.to);
+  EXPECT_EQ(solid, (std::vector<std::pair<size_t, size_t>>{{0, 3}, {2, 3}, {6, 7}}));
+  EXPECT_EQ(missing, (std::vector<std::pair<size_t, size_t>>{{4, 5}}));
+}
+
+TEST(Picture, ManyStepsAreFoldedAndCounted) {
+  Entry entry;
+  entry.places.resize(2);
+  for (int i = 0; i < 100000; ++i)
+    entry.steps.push_back({static_cast<size_t>(i % 2), "lock L" + std::to_string(i), "", "", 0, 0,
+                           i == 50000 || i == 90001});
+  const Picture picture = draw_picture(entry);
+  EXPECT_LT(picture.rows.size(), 80U);
+  EXPECT_EQ(std::count_if(picture.rows.begin(), picture.rows.end(),
+                          [](const auto& row) { return row.racing; }),
+            2);
+  EXPECT_EQ(picture.edges.back().kind, Picture::EdgeKind::kMissing);
+}
+
+TEST(CleanText, LeavesOnlyWhatIsSafeToPrint) {
+  EXPECT_EQ(clean("a\x1b[31m\n\tb\x7f"), "a\\x1b[31m\\x0a b\\x7f");
+  EXPECT_EQ(clean("\xff|\xc0\xaf|\xed\xa0\x80|\xf4\x90\x80\x80"),
+            "\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd|"
+            "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");
+  EXPECT_EQ(clean("\xe2\x80\xae"), "\\u{202e}");
+  EXPECT_EQ(clean("\xef\xbf\xbf"), "\\u{ffff}");
+  EXPECT_EQ(clean("caf\xc3\xa9 \xe6\x97\xa5"), "caf\xc3\xa9 \xe6\x97\xa5");
+}
+
+TEST(CleanText, ClipsByWidthAndNeverInsideACharacter) {
+  EXPECT_EQ(clip("short", 5), "short");
+  EXPECT_EQ(clip("0123456789", 8),
+            "012\xe2\x80\xa6"
+            "789");
+  const std::string wide =
+      "\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e\xe6\x97\xa5\xe6\x9c\xac\xe8\xaa\x9e";
+  for (size_t cells = 0; cells < 16; ++cells) {
+    const std::string cut = clip(wide, cells);
+    EXPECT_EQ(clean(cut), cut) << cells;
+    EXPECT_LE(width(cut), std::max<size_t>(cells, 2));
+  }
+  EXPECT_LE(width(clean_name(std::string(10 << 20, '\xff'))), kLongestName);
+}
+
+TEST(Names, PathsLoseThePrefixByWholeComponents) {
+  EXPECT_EQ(strip_path("/build/bank/src/a.cc", "/build/bank"), "src/a.cc");
+  EXPECT_EQ(strip_path("/build/bank/src/../b.cc", "/build/bank/"), "b.cc");
+  EXPECT_EQ(strip_path("/build/banker/a.cc", "/build/bank"), "/build/banker/a.cc");
+  EXPECT_EQ(strip_path("./a.cc", ""), "a.cc");
+  EXPECT_EQ(strip_path("", "/x"), "");
+}
+
+}  // namespace
+}  // namespace deadheat::report
