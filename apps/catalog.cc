@@ -6,10 +6,8 @@ namespace deadheat::apps {
 
 const std::vector<CatalogEntry>& catalog() {
   static const std::vector<CatalogEntry> entries = {
-      {"find", analyze_verb()},
-      {"report", report_verb()},
-      {"look inside", trace_verb()},
-      {"this machine", doctor_verb()}, {"", man_verb()}, {"", completion_verb()},
+      {"find", analyze_verb()},        {"report", report_verb()}, {"look inside", trace_verb()},
+      {"this machine", doctor_verb()}, {"", man_verb()},          {"", completion_verb()},
   };
   return entries;
 }

@@ -127,15 +127,16 @@ std::string usage_line(const CLI::App& app) {
   std::string line = full_name(app);
   if (!subcommands(app).empty()) return line + " COMMAND [options]";
   line += " [options]";
+  std::string positionals;
   for (const OptionRow& row : option_rows(app)) {
     if (row.positional.empty()) {
       if (row.required) line += " " + row.spelling();
       continue;
     }
     const std::string text = row.positional + (row.repeatable ? "..." : "");
-    line += row.required ? " " + text : " [" + text + "]";
+    positionals += row.required ? " " + text : " [" + text + "]";
   }
-  return line;
+  return line + positionals;
 }
 
 std::string help_text(const CLI::App& app) {

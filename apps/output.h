@@ -1,4 +1,5 @@
-// What every verb that produces findings shares: where the report goes, baseline, suppressions, exit code.
+// What every verb that produces findings shares: where the report goes, baseline, suppressions,
+// exit code.
 #pragma once
 
 #include <string>
@@ -13,14 +14,15 @@ class App;
 namespace deadheat::apps {
 
 struct OutputOptions {
-  std::string findings;               // --findings FILE: write findings.json there
-  std::vector<std::string> formats;   // --format text|json|sarif|junit|html|tsan|github, repeatable
-  std::vector<std::string> outputs;   // -o FILE for each format, in order; default stdout; format by extension
-  std::string baseline;               // --baseline old.json
+  std::string findings;              // --findings FILE: write findings.json there
+  std::vector<std::string> formats;  // --format text|json|sarif|junit|html|tsan|github, repeatable
+  std::vector<std::string>
+      outputs;           // -o FILE for each format, in order; default stdout; format by extension
+  std::string baseline;  // --baseline old.json
   std::vector<std::string> suppressions;  // --suppressions FILE
-  std::string colour = "auto";        // --color auto|always|never
-  std::string strip_prefix;           // --strip-path-prefix
-  int exit_code = 66;                 // --exit-code for findings
+  std::string colour = "auto";            // --color auto|always|never
+  std::string strip_prefix;               // --strip-path-prefix
+  int exit_code = 66;                     // --exit-code for findings
 };
 
 void add_output_options(CLI::App& app, OutputOptions& options);

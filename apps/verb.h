@@ -23,8 +23,8 @@ enum ExitCode : int {
 
 struct Verb {
   std::string name;
-  std::string summary;   // one line for `deadheat --help`
-  std::string example;   // one command line for `deadheat VERB --help`
+  std::string summary;  // one line for `deadheat --help`
+  std::string example;  // one command line for `deadheat VERB --help`
   // Adds the verb's options to its (sub)command and returns what to run once they are parsed.
   std::function<std::function<int()>(CLI::App&)> setup;
 };
