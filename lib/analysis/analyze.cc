@@ -1,9 +1,9 @@
 // Runs an engine over a Source: the passes, and what each of them adds to the report.
 //
-// 1. detection; 2. where region ends add reachable ranges, a pass that collects them and detection
-// again (a BarrierPair has one set of addresses, known only at its end); 3. on total-order traces
-// with races, which pairs are schedulable; 4. the steps around each example. Passes 2 to 4 happen
-// only if there is something to say.
+// First detection. Where region ends add reachable ranges, a pass that collects them and detection
+// again (a BarrierPair has one set of addresses, known only at its end). If there are races, one
+// more pass, which stops as soon as it has its answers: which pairs are schedulable, on total-order
+// traces, and the steps around each example.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -87,20 +87,43 @@ class Pass {
         detector_(clocks_, options),
         regions_(clocks_) {}
 
-  // Runs to the end of the trace or until `enough(*this)` after a batch.
-  template <typename F>
-  Status run(Source& source, F enough) {
+  Status run(Source& source) {
     for (;;) {
       auto batch = source.next();
       if (!batch) return batch.error();
-      if (batch->events.empty() || needs_end_sets_ || enough(*this)) return Ok{};
+      if (batch->events.empty() || needs_end_sets_) return Ok{};
       take(*batch);
       if (options_.progress) options_.progress(number_);
     }
   }
 
+  void take(const Batch& batch) {
+    const auto events = batch.events;
+    for (size_t i = 0; i < events.size(); ++i) {
+      if (i + kCellsAhead < events.size()) {
+        detector_.prefetch(events[i + kCellsAhead]);
+        detector_.prefetch_slot(events[i + kSlotsAhead]);
+      }
+      take(events[i], batch);
+    }
+  }
+
+  void take(const Event& event, const Batch& batch) {
+    ++number_;
+    if (!clocks_.admit(event.thread)) {
+      ++untracked_;
+    } else if (event.kind == EventKind::kRegionBegin || event.kind == EventKind::kRegionEnd) {
+      region(event, batch);
+    } else if (regions_.inside(event.thread)) {
+      inner(event);
+    } else {
+      process(event);
+    }
+  }
+
   bool needs_end_sets() const { return needs_end_sets_; }
   PairSet& pairs() { return detector_.pairs(); }
+  FlatIndex& unordered_granules() { return detector_.unordered_granules(); }
   uint64_t events() const { return number_; }
 
   Counters counters() const {
@@ -126,29 +149,6 @@ class Pass {
   }
 
  private:
-  void take(const Batch& batch) {
-    const auto events = batch.events;
-    for (size_t i = 0; i < events.size(); ++i) {
-      if (i + kCellsAhead < events.size()) {
-        detector_.prefetch(events[i + kCellsAhead]);
-        detector_.prefetch_slot(events[i + kSlotsAhead]);
-      }
-      const Event& event = events[i];
-      ++number_;
-      if (!clocks_.admit(event.thread)) {
-        ++untracked_;
-        continue;
-      }
-      if (event.kind == EventKind::kRegionBegin || event.kind == EventKind::kRegionEnd) {
-        region(event, batch);
-      } else if (regions_.inside(event.thread)) {
-        inner(event);
-      } else {
-        process(event);
-      }
-    }
-  }
-
   void process(const Event& event) {
     if (is_access(event.kind)) {
       detector_.access(event, number_);
@@ -202,30 +202,61 @@ class Pass {
   bool needs_end_sets_ = false;
 };
 
-constexpr auto kToTheEnd = [](auto&) { return false; };
+// The pass after detection: schedulability, if asked for, and explanations.
+class SecondPass {
+ public:
+  SecondPass(const Options& options, const EndSets* end_sets, const FlatIndex* unordered,
+             std::vector<RacyPair>& pairs)
+      : explainer_(pairs), pairs_(pairs), unordered_(unordered) {
+    if (unordered != nullptr) schedulable_.emplace(options, end_sets);
+  }
 
-Status mark_schedulable(Source& source, const Options& options, const EndSets* end_sets,
-                        std::vector<RacyPair>& pairs) {
-  if (auto rewound = source.rewind(); !rewound) return rewound;
-  Pass<Mode::kSchedulable> pass(options, end_sets);
+  Status run(Source& source) {
+    if (auto rewound = source.rewind(); !rewound) return rewound;
+    while (!done()) {
+      auto batch = source.next();
+      if (!batch) return batch.error();
+      if (batch->events.empty()) break;
+      take(*batch);
+    }
+    if (schedulable_) {
+      for (RacyPair& pair : pairs_) {
+        const bool yes = schedulable_->pairs().contains(pair.first.site, pair.second.site);
+        pair.schedulable = yes ? Schedulable::kYes : Schedulable::kNo;
+      }
+    }
+    return Ok{};
+  }
+
+ private:
   // Every schedulable pair is a happens-before pair, so equal numbers mean that all have been
   // found.
-  auto done = pass.run(source, [&](auto& p) {
-    return p.pairs().pairs().size() >= pairs.size() && p.pairs().dropped() == 0;
-  });
-  if (!done) return done;
-  for (RacyPair& pair : pairs) {
-    const bool yes = pass.pairs().contains(pair.first.site, pair.second.site);
-    pair.schedulable = yes ? Schedulable::kYes : Schedulable::kNo;
+  bool done() {
+    return explainer_.done() &&
+           (!schedulable_ || schedulable_->pairs().pairs().size() >= pairs_.size());
   }
-  return Ok{};
-}
+
+  void take(const Batch& batch) {
+    for (const Event& event : batch.events) {
+      explainer_.take(event);
+      if (!schedulable_) continue;
+      if (is_access(event.kind) && !Detector<Mode::kSchedulable>::matters(event, *unordered_))
+        continue;
+      schedulable_->take(event, batch);
+    }
+  }
+
+  Explainer explainer_;
+  std::vector<RacyPair>& pairs_;
+  const FlatIndex* unordered_;  // null: no total order, or not asked for
+  std::optional<Pass<Mode::kSchedulable>> schedulable_;
+};
 
 template <Mode kMode>
 Result<Report> detect(Source& source, const Options& options) {
   std::optional<EndSets> end_sets;
   auto pass = std::make_unique<Pass<kMode>>(options, nullptr);
-  auto ran = pass->run(source, kToTheEnd);
+  auto ran = pass->run(source);
   if (!ran) return ran.error();
   if (pass->needs_end_sets()) {
     auto collected = collect_end_sets(source);
@@ -233,21 +264,20 @@ Result<Report> detect(Source& source, const Options& options) {
     end_sets = std::move(*collected);
     if (auto rewound = source.rewind(); !rewound) return rewound.error();
     pass = std::make_unique<Pass<kMode>>(options, &*end_sets);
-    if (ran = pass->run(source, kToTheEnd); !ran) return ran.error();
+    if (ran = pass->run(source); !ran) return ran.error();
   }
   Report report;
   report.events = pass->events();
   report.counters = pass->counters();
   report.pairs = std::move(pass->pairs().pairs());
+  const FlatIndex unordered = std::move(pass->unordered_granules());
   pass.reset();  // its shadow, before another pass makes one
   if (report.pairs.empty()) return report;
-  if (kMode == Mode::kHappensBefore && options.schedulable && source.total_order()) {
-    if (auto marked =
-            mark_schedulable(source, options, end_sets ? &*end_sets : nullptr, report.pairs);
-        !marked)
-      return marked.error();
-  }
-  if (auto explained = explain(source, report.pairs); !explained) return explained.error();
+  const bool schedulable =
+      kMode == Mode::kHappensBefore && options.schedulable && source.total_order();
+  SecondPass second(options, end_sets ? &*end_sets : nullptr, schedulable ? &unordered : nullptr,
+                    report.pairs);
+  if (auto explained = second.run(source); !explained) return explained.error();
   return report;
 }
 

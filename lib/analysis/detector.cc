@@ -72,7 +72,8 @@ void Detector<kMode>::check_range(const Event& event, Access access, uint64_t nu
       ++accesses_untracked_;
       return;
     }
-    check(*cell, mask_of(granule, event.address, end), access, event, number);
+    if (kMode == Mode::kHappensBefore && atomic(access)) unordered_granules_.insert(granule);
+    check(*cell, granule, mask_of(granule, event.address, end), access, event, number);
   }
   if constexpr (kMode == Mode::kSchedulable) {
     if (!writes(access) || event.kind == EventKind::kReadModifyWrite) {
@@ -88,8 +89,8 @@ void Detector<kMode>::check_range(const Event& event, Access access, uint64_t nu
 }
 
 template <Mode kMode>
-void Detector<kMode>::check(Cell& cell, uint8_t mask, Access access, const Event& event,
-                            uint64_t number) {
+void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access access,
+                            const Event& event, uint64_t number) {
   const ThreadId thread = event.thread;
   const Tick tick = clocks_.tick(thread);
   const LocksetId lockset = clocks_.lockset(thread);
@@ -115,7 +116,7 @@ void Detector<kMode>::check(Cell& cell, uint8_t mask, Access access, const Event
       cell.all = kNobody;
       if (is_write) cell.writes = kNobody;
     } else {
-      scan(cell, mask, access, event, number);
+      scan(cell, granule, mask, access, event, number);
     }
   } else {
     cell.all = kNobody;  // a read beside reads it does not cover
@@ -131,8 +132,8 @@ void Detector<kMode>::check(Cell& cell, uint8_t mask, Access access, const Event
 
 // The slow path: look at every entry, report, and find out whether this access covers them.
 template <Mode kMode>
-void Detector<kMode>::scan(Cell& cell, uint8_t mask, Access access, const Event& event,
-                           uint64_t number) {
+void Detector<kMode>::scan(Cell& cell, uint64_t granule, uint8_t mask, Access access,
+                           const Event& event, uint64_t number) {
   const VectorClock& clock = clocks_.clock(event.thread);
   bool covers_all = true, covers_writes = true;
   shadow_.for_each(cell, [&](const Entry& earlier) {
@@ -144,6 +145,7 @@ void Detector<kMode>::scan(Cell& cell, uint8_t mask, Access access, const Event&
     if constexpr (kByLockset) {
       if (clocks_.locksets().protects(earlier.lockset, clocks_.lockset(event.thread))) return;
     }
+    if (kMode == Mode::kHappensBefore) unordered_granules_.insert(granule);
     report(earlier, access, event, number);
   });
   const Epoch now{event.thread, clocks_.tick(event.thread)};
@@ -202,6 +204,19 @@ void Detector<kMode>::report(const Entry& earlier, Access access, const Event& e
 }
 
 template <Mode kMode>
+bool Detector<kMode>::matters(const Event& event, const FlatIndex& unordered_granules) {
+  constexpr uint64_t kLooked = 64;  // granules; a wider access is not worth looking up
+  if (event.kind == EventKind::kAlloc || event.kind == EventKind::kFree || event.size == 0)
+    return true;
+  const uint64_t first = event.address / Shadow::kGranule;
+  const uint64_t count = (event.address % Shadow::kGranule + event.size - 1) / Shadow::kGranule + 1;
+  if (count > kLooked) return true;
+  for (uint64_t i = 0; i < count; ++i)
+    if (unordered_granules.find(first + i) != FlatIndex::kAbsent) return true;
+  return false;
+}
+
+template <Mode kMode>
 void Detector<kMode>::allocate(const Event& event) {
   const uint64_t end = clipped_end(event);
   if (end == event.address) return;
@@ -230,8 +245,8 @@ void Detector<kMode>::free(const Event& event, uint64_t number) {
   const ThreadId thread = event.thread;
   shadow_.for_each_cell(event.address / Shadow::kGranule, (end - 1) / Shadow::kGranule,
                         [&](uint64_t granule, Cell& cell) {
-                          check(cell, mask_of(granule, event.address, end), Access::kFree, event,
-                                number);
+                          check(cell, granule, mask_of(granule, event.address, end), Access::kFree,
+                                event, number);
                         });
   const Entry freed{clocks_.tick(thread), event.site, clocks_.lockset(thread),
                     Entry::pack(thread, Access::kFree, 0)};

@@ -29,6 +29,8 @@ class Detector {
   Detector(Clocks& clocks, const Options& options)
       : clocks_(clocks), shadow_(options.memory_limit), pairs_(options.max_pairs) {}
 
+  // Whether the schedulable mode has to see this access, given what the happens-before mode noted.
+  static bool matters(const trace::Event& event, const FlatIndex& unordered_granules);
   // An access, alloc or free by an admitted thread; `number` is the event's number from 1.
   void access(const trace::Event& event, uint64_t number);
   // Two hints, the second a few events after the first: caches miss on most locations of a big
@@ -39,6 +41,10 @@ class Detector {
   void prefetch_slot(const trace::Event& event);
 
   PairSet& pairs() { return pairs_; }
+  // Granules where reading can order beyond happens-before: racy ones, and those of atomics.
+  // Everywhere else a read happens after the write it reads from anyway, so the schedulable mode
+  // may skip all other accesses.
+  FlatIndex& unordered_granules() { return unordered_granules_; }
   void add_counters(Counters& counters) const;
 
  private:
@@ -47,7 +53,7 @@ class Detector {
   // at once.
   static constexpr uint64_t kMaxBytes = 1ULL << 30;
 
-  // A location's last writes, for the schedulable mode.
+  // A granule's last writes (disjoint masks), for the schedulable mode.
   struct LastWrite {
     uint8_t mask;
     order::Epoch epoch;
@@ -59,8 +65,10 @@ class Detector {
   };
 
   void check_range(const trace::Event& event, Access access, uint64_t number);
-  void check(Cell& cell, uint8_t mask, Access access, const trace::Event& event, uint64_t number);
-  void scan(Cell& cell, uint8_t mask, Access access, const trace::Event& event, uint64_t number);
+  void check(Cell& cell, uint64_t granule, uint8_t mask, Access access, const trace::Event& event,
+             uint64_t number);
+  void scan(Cell& cell, uint64_t granule, uint8_t mask, Access access, const trace::Event& event,
+            uint64_t number);
   void insert(Cell& cell, uint32_t who, const Entry& entry);
   void report(const Entry& earlier, Access access, const trace::Event& event, uint64_t number);
   void summarise_locks(Cell& cell, Access access, LocksetId lockset);
@@ -74,6 +82,7 @@ class Detector {
   Clocks& clocks_;
   Shadow shadow_;
   PairSet pairs_;
+  FlatIndex unordered_granules_;
   std::unordered_map<uint64_t, std::vector<LastWrite>> last_writes_;
   std::vector<Snapshot> snapshots_;
   uint64_t accesses_untracked_ = 0, entries_dropped_ = 0, bytes_clipped_ = 0;

@@ -1,17 +1,62 @@
 // The steps around each racy pair's example: what both threads synchronised on before and between
-// the accesses.
+// the accesses. The engines' fast pass keeps no such history; a second pass over the trace collects
+// it.
 #pragma once
 
+#include <deque>
+#include <utility>
 #include <vector>
 
 #include "lib/analysis/engine.h"
 
 namespace deadheat::analysis {
 
-// A further pass over the trace, up to the last example. Fills `steps`, the first side's `event`,
-// size and address, and near_region. Pairs past kExplained keep empty steps: a report of hundreds
-// of races needs no hundred pictures.
-inline constexpr size_t kExplained = 500;
-Status explain(trace::Source& source, std::vector<RacyPair>& pairs);
+// Sees every event of the trace again, up to the last example. Fills `steps`, near_region, and the
+// first side's event number, address and size. Pairs past kExplained keep empty steps: a report of
+// hundreds of races needs no more pictures.
+class Explainer {
+ public:
+  static constexpr size_t kExplained = 500;
+
+  explicit Explainer(std::vector<RacyPair>& pairs);
+  bool done() const { return next_ == seconds_.size(); }
+
+  // Two compares for an event that nobody waits for.
+  void take(const trace::Event& event) {
+    ++number_;
+    while (next_ < seconds_.size() && seconds_[next_].first <= number_)
+      finish(watches_[seconds_[next_++].second], event);
+    if (event.thread < threads_.size() && threads_[event.thread].watched) follow(event);
+  }
+
+ private:
+  struct Numbered {
+    uint64_t number;
+    trace::Event event;
+  };
+  struct Watch {
+    RacyPair* pair;
+    std::vector<Numbered> before;  // the first thread's synchronisation before its access
+    Numbered first{0, {}};
+  };
+  struct Thread {
+    bool watched = false;
+    std::vector<size_t> firsts;    // watches whose first access is this thread's
+    std::deque<Numbered> history;  // its last synchronisation
+  };
+
+  void follow(const trace::Event& event);
+  void finish(Watch& watch, const trace::Event& second);
+  void append_tail(std::vector<StepEvent>& steps, trace::ThreadId thread, bool second,
+                   uint64_t after);
+
+  std::vector<Watch> watches_;
+  std::vector<Thread> threads_;
+  std::vector<bool> sites_;  // sites of first accesses
+  std::vector<std::pair<uint64_t, size_t>>
+      seconds_;  // event number of a second access, watch; sorted
+  size_t next_ = 0;
+  uint64_t number_ = 0;
+};
 
 }  // namespace deadheat::analysis

@@ -119,12 +119,7 @@ std::string what(const Event& event, const Source& source) {
   }
 }
 
-std::string locks_held(const model::Access& access) {
-  return access.locks.empty() ? "no lock" : join(access.locks, ", ");
-}
-
-std::string why(const RacyPair& pair, const Options& options, bool proves,
-                const model::Evidence& evidence) {
+std::string why(const RacyPair& pair, const Options& options, bool proves) {
   std::string text;
   if (options.engine == EngineKind::kHybrid) {
     text = "no lock in common and nothing that orders the two in every schedule";
@@ -132,8 +127,6 @@ std::string why(const RacyPair& pair, const Options& options, bool proves,
     text = "no happens-before path leads from the first access to the second";
     if (!proves) text += ", but synchronisation inside uninstrumented code was ignored";
   }
-  text += "; the first held " + locks_held(evidence.accesses[0]) + ", the second " +
-          locks_held(evidence.accesses[1]);
   if (pair.near_region && proves)
     text +=
         "; a thread passed through uninstrumented code nearby, which could not have ordered them";
@@ -158,7 +151,7 @@ model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& 
   }
   evidence.schedulable = model_schedulable(pair.schedulable);
   evidence.accesses = {model_access(pair.first, source), model_access(pair.second, source)};
-  evidence.why = why(pair, options, proves, evidence);
+  evidence.why = why(pair, options, proves);
   evidence.repeat = identity.repeat;
   for (const StepEvent& step : pair.steps) {
     evidence.steps.push_back({step.second ? 1U : 0U, what(step.event, source),

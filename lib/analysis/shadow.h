@@ -166,7 +166,8 @@ class Shadow {
   static uint32_t hash(uint32_t who, uint32_t site, LocksetId lockset, bool by_lockset) {
     uint64_t h = (static_cast<uint64_t>(who) << 32 | site) * 0x9e3779b97f4a7c15ULL;
     if (by_lockset) h = (h ^ lockset) * 0xd6e8feb86659fd93ULL;
-    return static_cast<uint32_t>(h >> 32);
+    return static_cast<uint32_t>(h >>
+                                 43);  // the top bits: the thread sits in the upper half of who
   }
   Entry* entries(uint32_t block) {
     return slabs_[block / kBlocksPerSlab].get() + static_cast<size_t>(block % kBlocksPerSlab) * 2;
