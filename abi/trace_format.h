@@ -1,24 +1,29 @@
-// The trace container on disk: what the recorder in the traced program writes and the host's reader reads.
+// The trace container on disk: what the recorder in the traced program writes and the host's reader
+// reads.
 //
-// A file is one file header, then chunks. Each chunk is self-contained: sites are defined in it before their first
-// use and every predictor starts afresh, so any surviving chunk can be read without another (module names are in meta
-// chunks). All numbers are little-endian. Several processes may append; nobody rewrites another's bytes.
+// A file is one file header, then chunks. Each chunk is self-contained: sites are defined in it
+// before their first use and every predictor starts afresh, so any surviving chunk can be read
+// without another (module names are in meta chunks). All numbers are little-endian. Several
+// processes may append; nobody rewrites another's bytes.
 //
-// A chunk's header has an identity, checksummed when its place is reserved, and a commit part. A chunk is SEALED
-// (the commit part and the payload are checksummed too) or OPEN (a live shared mapping: only `stored_size`, the
-// number of committed bytes, counts; no checksum). The writer stores `state` last.
+// A chunk's header has an identity, checksummed when its place is reserved, and a commit part. A
+// chunk is SEALED (the commit part and the payload are checksummed too) or OPEN (a live shared
+// mapping: only `stored_size`, the number of committed bytes, counts; no checksum). The writer
+// stores `state` last.
 //
-// docs/formats/trace.md is the full description. Change kTraceVersion's meaning only with a bump.
+// docs/formats/trace.md is the full description. A change that old readers would misread
+// needs a new DHT_VERSION.
 #ifndef DEADHEAT_ABI_TRACE_FORMAT_H_
 #define DEADHEAT_ABI_TRACE_FORMAT_H_
 
 #include <stdint.h>
 
 #define DHT_VERSION 1u
-#define DHT_MAGIC "\x89" "DHT\r\n\x1a\n"  // 8 bytes; damaged by text-mode transfers on purpose
-#define DHT_CHUNK_MAGIC 0x4b434844u       // "DHCK"
-#define DHT_STATE_OPEN 0x4e45504fu        // "OPEN"
-#define DHT_STATE_SEALED 0x4c414553u      // "SEAL"
+// 8 bytes; damaged by text-mode transfers on purpose.
+#define DHT_MAGIC "\x89\x44HT\r\n\x1a\n"
+#define DHT_CHUNK_MAGIC 0x4b434844u   // "DHCK"
+#define DHT_STATE_OPEN 0x4e45504fu    // "OPEN"
+#define DHT_STATE_SEALED 0x4c414553u  // "SEAL"
 
 // Flags of the file.
 #define DHT_FILE_TOTAL_ORDER 1u   // every event is stamped
@@ -38,9 +43,9 @@
 // Limits that a reader may rely on.
 #define DHT_MAX_RAW_SIZE (64u << 20)
 #define DHT_MAX_CAPACITY (1u << 30)
-#define DHT_SITE_SLOTS 4096u  // slot 0 stands for "no site" and is never defined
+#define DHT_SITE_SLOTS 4096u       // slot 0 stands for "no site" and is never defined
 #define DHT_MAX_RANGES (1u << 20)  // of one region record
-#define DHT_MAX_TEXT 65536u   // a name, path or label, in bytes
+#define DHT_MAX_TEXT 65536u        // a name, path or label, in bytes
 
 struct dht_file_header {
   uint8_t magic[8];
@@ -61,11 +66,11 @@ struct dht_chunk_header {
   uint32_t identity_crc;  // crc32c of the identity with this field 0
   uint64_t capacity;      // bytes from this header to the next, header included
   uint32_t pid;
-  uint32_t generation;    // counts execs of one pid (and reuse of the pid)
-  uint32_t tid;           // number of the thread in its process, never reused
+  uint32_t generation;  // counts execs of one pid (and reuse of the pid)
+  uint32_t tid;         // number of the thread in its process, never reused
   uint32_t reserved;
-  uint64_t sequence;      // 0, 1, 2, ... per stream (pid, generation, tid, domain)
-  uint64_t base_stamp;    // stamp that the stream had reached before this chunk; deltas start from it
+  uint64_t sequence;    // 0, 1, 2, ... per stream (pid, generation, tid, domain)
+  uint64_t base_stamp;  // stamp that the stream had reached before this chunk; deltas start from it
   // Commit part.
   uint32_t state;
   uint32_t commit_flags;
@@ -81,19 +86,20 @@ struct dht_chunk_header {
 
 // Records. A tag byte of 0x80 or more is a compact record; its layout is fixed by the version:
 //
-//   1 w ss p lll   w: write; ss: log2 of the size; p: the site is the predicted one; lll: length code of the delta
-//   then, unless p, the site slot (varint), then the address delta (signed, little-endian, dht_delta_bytes[lll]),
-//   then, if the chunk is EVERY_STAMPED, the stamp delta (varint).
-//   lll = 7 is no access; bits 3 to 6 then say which of DHT_COMPACT_* it is.
+//   1 w ss p lll   w: write; ss: log2 of the size; p: the site is the predicted one; lll: length
+//   code of the delta then, unless p, the site slot (varint), then the address delta (signed,
+//   little-endian, dht_delta_bytes[lll]), then, if the chunk is EVERY_STAMPED, the stamp delta
+//   (varint). lll = 7 is no access; bits 3 to 6 then say which of DHT_COMPACT_* it is.
 //
-// A tag below 0x80 is followed by the payload's length (varint) and the payload; readers skip tags that they do not
-// know. Tag 0 ends the payload (the untouched rest of an extent).
+// A tag below 0x80 is followed by the payload's length (varint) and the payload; readers skip tags
+// that they do not know. Tag 0 ends the payload (the untouched rest of an extent).
 //
-// Prediction. Each slot has {last, stride, candidate, successor}. Definition sets last to the `last` of the previous
-// record's slot, stride and candidate to 0, successor to itself. A record with a site and an address predicts
-// last + stride; afterwards step = address - last; if step == candidate then stride = step; candidate = step;
-// last = address. The predicted site is the successor of the previous record's slot; afterwards that successor is
-// this slot. Slot 0 is the previous one at the start of a chunk.
+// Prediction. Each slot has {last, stride, candidate, successor}. Definition sets last to the
+// `last` of the previous record's slot, stride and candidate to 0, successor to itself. A record
+// with a site and an address predicts last + stride; afterwards step = address - last; if step ==
+// candidate then stride = step; candidate = step; last = address. The predicted site is the
+// successor of the previous record's slot; afterwards that successor is this slot. Slot 0 is the
+// previous one at the start of a chunk.
 #define DHT_COMPACT 0x80u
 #define DHT_COMPACT_WRITE 0x40u
 #define DHT_COMPACT_SIZE_SHIFT 4u
@@ -107,25 +113,28 @@ struct dht_chunk_header {
 
 // Record types of DHT_DOMAIN_THREAD below 0x80.
 #define DHT_RECORD_END 0x00u
-#define DHT_RECORD_SITE 0x01u   // slot, kind: 0 module (id, offset), 1 label (rest of the payload is text)
+#define DHT_RECORD_SITE \
+  0x01u  // slot, kind: 0 module (id, offset), 1 label (rest of the payload is text)
 #define DHT_RECORD_EVENT 0x10u  // + event kind (enum dht_event_kind), 0x10 to 0x2f
 
 // First byte of an event record's payload.
-#define DHT_EVENT_STAMPED 0x01u       // then the stamp delta (varint)
-#define DHT_EVENT_ORDER_SHIFT 1u      // 3 bits: memory order
+#define DHT_EVENT_STAMPED 0x01u   // then the stamp delta (varint)
+#define DHT_EVENT_ORDER_SHIFT 1u  // 3 bits: memory order
 #define DHT_EVENT_ORDER_MASK 0x07u
-#define DHT_EVENT_SIZE_SHIFT 4u       // 3 bits: log2 of the size, or 7: size follows (varint)
+#define DHT_EVENT_SIZE_SHIFT 4u  // 3 bits: log2 of the size, or 7: size follows (varint)
 #define DHT_EVENT_SIZE_MASK 0x07u
 #define DHT_EVENT_SIZE_EXPLICIT 7u
-#define DHT_EVENT_FOREIGN 0x80u       // fork, join: other pid and generation follow the tid
+#define DHT_EVENT_FOREIGN 0x80u  // fork, join: other pid and generation follow the tid
 
 // Record types of DHT_DOMAIN_META.
 #define DHT_META_PROCESS 0x01u  // parent pid, parent generation, text: command line
-#define DHT_META_MODULE 0x02u   // id, load address, size, length of build-id, build-id bytes, text: path
-#define DHT_META_THREAD 0x03u   // tid, text: name (may be empty); their order numbers the threads
-#define DHT_META_NAME 0x04u     // space, address, size, text: name of an object
-#define DHT_META_TOOL 0x05u     // text: what wrote the trace
-#define DHT_META_END 0x06u      // number of streams, last stamp: the process closed its trace in good order
+#define DHT_META_MODULE \
+  0x02u  // id, load address, size, length of build-id, build-id bytes, text: path
+#define DHT_META_THREAD 0x03u  // tid, text: name (may be empty); their order numbers the threads
+#define DHT_META_NAME 0x04u    // space, address, size, text: name of an object
+#define DHT_META_TOOL 0x05u    // text: what wrote the trace
+#define DHT_META_END \
+  0x06u  // number of streams, last stamp: the process closed its trace in good order
 
 // Spaces of names.
 #define DHT_SPACE_MEMORY 0u

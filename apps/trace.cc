@@ -49,7 +49,8 @@ void end_progress() {
 }
 
 void warn(std::span<const std::string> problems) {
-  for (const std::string& line : problems) std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+  for (const std::string& line : problems)
+    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
@@ -63,13 +64,15 @@ std::string row(std::string_view name, const std::string& value) {
 std::string ratio(uint64_t part, uint64_t whole, const char* unit) {
   if (whole == 0) return {};
   char text[64];
-  std::snprintf(text, sizeof text, "%.2f%s", static_cast<double>(part) / static_cast<double>(whole), unit);
+  std::snprintf(text, sizeof text, "%.2f%s", static_cast<double>(part) / static_cast<double>(whole),
+                unit);
   return text;
 }
 
 std::string order_text(const trace::TraceSummary& summary) {
   if (summary.total_order) return "total: the place of every event was observed";
-  return "partial: " + with_thousands(summary.stamped) + " events stamped, the rest lie between them";
+  return "partial: " + with_thousands(summary.stamped) +
+         " events stamped, the rest lie between them";
 }
 
 std::string chunks_text(const trace::TraceSummary& summary) {
@@ -83,34 +86,47 @@ std::string chunks_text(const trace::TraceSummary& summary) {
 }
 
 std::string info_text(const std::string& path, const trace::TraceSummary& summary) {
-  std::string text = row("file", path) + row("format", summary.format + ", version " + std::to_string(summary.version));
+  std::string text = row("file", path) +
+                     row("format", summary.format + ", version " + std::to_string(summary.version));
   if (!summary.tool.empty()) text += row("written by", summary.tool);
-  text += row("size", with_thousands(summary.bytes) + " bytes" +
-                          (summary.events > 0 ? ", " + ratio(summary.bytes, summary.events, " an event") : ""));
+  text +=
+      row("size",
+          with_thousands(summary.bytes) + " bytes" +
+              (summary.events > 0 ? ", " + ratio(summary.bytes, summary.events, " an event") : ""));
   text += row("order", order_text(summary));
   if (summary.chunks > 0) text += row("chunks", chunks_text(summary));
   text += row("threads", with_thousands(summary.threads));
   if (!summary.thread_names.empty()) {
-    std::string names = join(std::span(summary.thread_names).first(std::min<size_t>(summary.thread_names.size(), 12)), " ");
+    std::string names = join(
+        std::span(summary.thread_names).first(std::min<size_t>(summary.thread_names.size(), 12)),
+        " ");
     text += row("", names + (summary.threads > 12 ? " ..." : ""));
   }
   text += row("sites", with_thousands(summary.sites));
   text += row("events", with_thousands(summary.events));
   for (size_t kind = 0; kind < summary.by_kind.size(); ++kind) {
     if (summary.by_kind[kind] == 0) continue;
-    text += row("  " + std::string(trace::plain_name(static_cast<EventKind>(kind))), with_thousands(summary.by_kind[kind]));
+    text += row("  " + std::string(trace::plain_name(static_cast<EventKind>(kind))),
+                with_thousands(summary.by_kind[kind]));
   }
   if (summary.atomics > 0) text += row("  (atomic)", with_thousands(summary.atomics));
   for (const trace::Process& process : summary.processes) {
-    text += row("process", std::to_string(process.pid) + (process.generation != 0 ? "." + std::to_string(process.generation) : "") +
-                               (process.command.empty() ? "" : " " + process.command) + (process.closed ? "" : " (no end mark)"));
+    text += row("process",
+                std::to_string(process.pid) +
+                    (process.generation != 0 ? "." + std::to_string(process.generation) : "") +
+                    (process.command.empty() ? "" : " " + process.command) +
+                    (process.closed ? "" : " (no end mark)"));
   }
   for (const trace::Module& module : summary.modules) {
-    text += row("module", module.path + (module.build_id.empty() ? " (no build-id)" : " " + module.build_id));
+    text += row("module",
+                module.path + (module.build_id.empty() ? " (no build-id)" : " " + module.build_id));
   }
-  if (summary.horizon > 0) text += row("read up to", "stamp " + with_thousands(summary.horizon) + "; events beyond depend on lost ones");
+  if (summary.horizon > 0)
+    text += row("read up to",
+                "stamp " + with_thousands(summary.horizon) + "; events beyond depend on lost ones");
   for (const Counter& counter : summary.counters) {
-    if (counter.is_loss && counter.value > 0) text += row("lost", with_thousands(counter.value) + " " + counter.meaning);
+    if (counter.is_loss && counter.value > 0)
+      text += row("lost", with_thousands(counter.value) + " " + counter.meaning);
   }
   return text;
 }
@@ -118,24 +134,47 @@ std::string info_text(const std::string& path, const trace::TraceSummary& summar
 std::string info_json(const std::string& path, const trace::TraceSummary& summary) {
   nlohmann::ordered_json kinds = nlohmann::ordered_json::object(), counters = kinds;
   for (size_t kind = 0; kind < summary.by_kind.size(); ++kind) {
-    if (summary.by_kind[kind] > 0) kinds[std::string(trace::plain_name(static_cast<EventKind>(kind)))] = summary.by_kind[kind];
+    if (summary.by_kind[kind] > 0)
+      kinds[std::string(trace::plain_name(static_cast<EventKind>(kind)))] = summary.by_kind[kind];
   }
   for (const Counter& counter : summary.counters) counters[counter.name] = counter.value;
   nlohmann::ordered_json processes = nlohmann::ordered_json::array(), modules = processes;
   for (const trace::Process& process : summary.processes) {
-    processes.push_back({{"pid", process.pid}, {"generation", process.generation}, {"command", process.command}, {"closed", process.closed}});
+    processes.push_back({{"pid", process.pid},
+                         {"generation", process.generation},
+                         {"command", process.command},
+                         {"closed", process.closed}});
   }
   for (const trace::Module& module : summary.modules) {
-    modules.push_back({{"pid", module.pid}, {"id", module.id}, {"path", module.path}, {"build_id", module.build_id}});
+    modules.push_back({{"pid", module.pid},
+                       {"id", module.id},
+                       {"path", module.path},
+                       {"build_id", module.build_id}});
   }
-  const nlohmann::ordered_json whole = {
-      {"format", "deadheat-trace-info"}, {"version", 1}, {"file", path}, {"trace_format", summary.format},
-      {"trace_version", summary.version}, {"bytes", summary.bytes}, {"total_order", summary.total_order},
-      {"dense_stamps", summary.dense_stamps}, {"events", summary.events}, {"stamped", summary.stamped},
-      {"events_by_kind", kinds}, {"threads", summary.threads}, {"thread_names", summary.thread_names}, {"sites", summary.sites},
-      {"chunks", summary.chunks}, {"compressed_chunks", summary.compressed_chunks}, {"open_chunks", summary.open_chunks},
-      {"stored_bytes", summary.stored_bytes}, {"raw_bytes", summary.raw_bytes}, {"horizon", summary.horizon},
-      {"processes", processes}, {"modules", modules}, {"counters", counters}, {"problems", summary.problems}};
+  const nlohmann::ordered_json whole = {{"format", "deadheat-trace-info"},
+                                        {"version", 1},
+                                        {"file", path},
+                                        {"trace_format", summary.format},
+                                        {"trace_version", summary.version},
+                                        {"bytes", summary.bytes},
+                                        {"total_order", summary.total_order},
+                                        {"dense_stamps", summary.dense_stamps},
+                                        {"events", summary.events},
+                                        {"stamped", summary.stamped},
+                                        {"events_by_kind", kinds},
+                                        {"threads", summary.threads},
+                                        {"thread_names", summary.thread_names},
+                                        {"sites", summary.sites},
+                                        {"chunks", summary.chunks},
+                                        {"compressed_chunks", summary.compressed_chunks},
+                                        {"open_chunks", summary.open_chunks},
+                                        {"stored_bytes", summary.stored_bytes},
+                                        {"raw_bytes", summary.raw_bytes},
+                                        {"horizon", summary.horizon},
+                                        {"processes", processes},
+                                        {"modules", modules},
+                                        {"counters", counters},
+                                        {"problems", summary.problems}};
   return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
@@ -154,9 +193,11 @@ int run_cat(const TraceOptions& options) {
   std::optional<EventKind> kind;
   if (!options.kind.empty() && !(kind = trace::kind_from_name(options.kind))) {
     std::vector<std::string> names;
-    for (size_t i = 0; i < static_cast<size_t>(EventKind::kCount); ++i) names.emplace_back(trace::plain_name(static_cast<EventKind>(i)));
+    for (size_t i = 0; i < static_cast<size_t>(EventKind::kCount); ++i)
+      names.emplace_back(trace::plain_name(static_cast<EventKind>(i)));
     const std::string near = nearest(options.kind, names);
-    return fail({"no kind of event is called '" + options.kind + "'", near.empty() ? "kinds: " + join(names, " ") : "did you mean '" + near + "'?"});
+    return fail({"no kind of event is called '" + options.kind + "'",
+                 near.empty() ? "kinds: " + join(names, " ") : "did you mean '" + near + "'?"});
   }
   auto opened = trace::open_any_trace(options.input, options.open);
   if (!opened) return fail(opened.error());
@@ -184,17 +225,20 @@ int run_cat(const TraceOptions& options) {
 }
 
 bool same_file(const std::string& a, const std::string& b) {
-  struct stat first {}, second {};
-  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
-         first.st_ino == second.st_ino && S_ISREG(first.st_mode);
+  struct stat first{}, second{};
+  return ::stat(a.c_str(), &first) == 0 && ::stat(b.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
 }
 
 int run_convert(const TraceOptions& options) {
-  if (same_file(options.input, options.output)) return fail({"input and output are the same file: " + options.input, "name another output"});
+  if (same_file(options.input, options.output))
+    return fail({"input and output are the same file: " + options.input, "name another output"});
   auto opened = trace::open_any_trace(options.input, options.open);
   if (!opened) return fail(opened.error());
   trace::ConvertOptions how;
-  how.to = options.to == "std" ? trace::ConvertTo::kStd : options.to == "text" ? trace::ConvertTo::kText : trace::ConvertTo::kContainer;
+  how.to = options.to == "std"    ? trace::ConvertTo::kStd
+           : options.to == "text" ? trace::ConvertTo::kText
+                                  : trace::ConvertTo::kContainer;
   how.zstd_level = options.zstd;
   how.partial = options.partial;
   how.approximate = options.approximate;
@@ -203,11 +247,15 @@ int run_convert(const TraceOptions& options) {
   end_progress();
   if (!converted) return fail(converted.error());
   warn(opened->source->problems());
-  std::fprintf(stderr, "%s: %s events, %s bytes%s\n", options.output.c_str(), with_thousands(converted->events).c_str(),
-               with_thousands(converted->bytes).c_str(),
-               converted->events > 0 ? (" (" + ratio(converted->bytes, converted->events, " an event)")).c_str() : "");
+  std::fprintf(stderr, "%s: %s events, %s bytes%s\n", options.output.c_str(),
+               with_thousands(converted->events).c_str(), with_thousands(converted->bytes).c_str(),
+               converted->events > 0
+                   ? (" (" + ratio(converted->bytes, converted->events, " an event)")).c_str()
+                   : "");
   for (const Counter& counter : converted->counters) {
-    if (counter.value > 0) std::fprintf(stderr, "  %s %s\n", with_thousands(counter.value).c_str(), counter.meaning.c_str());
+    if (counter.value > 0)
+      std::fprintf(stderr, "  %s %s\n", with_thousands(counter.value).c_str(),
+                   counter.meaning.c_str());
   }
   return kNothingFound;
 }
@@ -215,7 +263,8 @@ int run_convert(const TraceOptions& options) {
 void add_input(CLI::App& app, TraceOptions& options) {
   app.add_option("FILE", options.input, "a trace; - is standard input")->required();
   app.add_flag("--ignore-gaps", options.open.ignore_gaps, "go on where stamped events are missing");
-  app.add_flag("--strict-std", options.open.strict_std, "text: RAPID's operations only, every operand is a name");
+  app.add_flag("--strict-std", options.open.strict_std,
+               "text: RAPID's operations only, every operand is a name");
 }
 
 }  // namespace
@@ -239,11 +288,18 @@ Verb trace_verb() {
     cat->add_option("--kind", options->kind, "only this kind of event: read, write, acquire, ...");
     CLI::App* convert = app.add_subcommand("convert", "write it in another form");
     add_input(*convert, *options);
-    convert->add_option("OUT", options->output, "the file to write; - is standard output")->required();
-    convert->add_option("--to", options->to, "std, text or container")->required()->check(CLI::IsMember({"std", "text", "container", "dht"}));
-    convert->add_flag("--zstd{3}", options->zstd, "compress with zstd; --zstd=LEVEL from 1 to 19, 3 if not given")->check(CLI::Range(1, 19));
+    convert->add_option("OUT", options->output, "the file to write; - is standard output")
+        ->required();
+    convert->add_option("--to", options->to, "std, text or container")
+        ->required()
+        ->check(CLI::IsMember({"std", "text", "container", "dht"}));
+    convert
+        ->add_flag("--zstd{3}", options->zstd,
+                   "compress with zstd; --zstd=LEVEL from 1 to 19, 3 if not given")
+        ->check(CLI::Range(1, 19));
     convert->add_flag("--partial", options->partial, "drop the stamps of plain accesses");
-    convert->add_flag("--approximate", options->approximate, "std: write what STD lacks as acq and rel of a lock");
+    convert->add_flag("--approximate", options->approximate,
+                      "std: write what STD lacks as acq and rel of a lock");
     return [options, info, cat] {
       if (info->parsed()) return run_info(*options);
       return cat->parsed() ? run_cat(*options) : run_convert(*options);

@@ -34,8 +34,12 @@ inline dht_file_header make_file_header(uint32_t flags) {
   header.header_crc = checksum(header);
   return header;
 }
-inline bool has_magic(const dht_file_header& header) { return std::memcmp(header.magic, DHT_MAGIC, sizeof header.magic) == 0; }
-inline bool is_valid(const dht_file_header& header) { return has_magic(header) && header.header_crc == checksum(header); }
+inline bool has_magic(const dht_file_header& header) {
+  return std::memcmp(header.magic, DHT_MAGIC, sizeof header.magic) == 0;
+}
+inline bool is_valid(const dht_file_header& header) {
+  return has_magic(header) && header.header_crc == checksum(header);
+}
 
 // The identity of a chunk whose place is reserved; commit fields are the caller's.
 inline void reserve(dht_chunk_header& header) {
@@ -52,14 +56,18 @@ inline void seal(dht_chunk_header& header) {
 
 // The identity can be trusted and the sizes are within the format's limits.
 inline bool has_valid_identity(const dht_chunk_header& header) {
-  return header.magic == DHT_CHUNK_MAGIC && header.header_size >= sizeof header && header.capacity >= header.header_size &&
-         header.capacity <= DHT_MAX_CAPACITY && header.identity_crc == identity_checksum(header);
+  return header.magic == DHT_CHUNK_MAGIC && header.header_size >= sizeof header &&
+         header.capacity >= header.header_size && header.capacity <= DHT_MAX_CAPACITY &&
+         header.identity_crc == identity_checksum(header);
 }
 // The commit part can be used: sealed and intact, or open with a length that fits.
 inline bool has_valid_commit(const dht_chunk_header& header) {
-  if (header.stored_size > header.capacity - header.header_size || header.stored_size > DHT_MAX_RAW_SIZE) return false;
+  if (header.stored_size > header.capacity - header.header_size ||
+      header.stored_size > DHT_MAX_RAW_SIZE)
+    return false;
   if (header.state == DHT_STATE_OPEN) return (header.flags & DHT_CHUNK_ZSTD) == 0;
-  return header.state == DHT_STATE_SEALED && header.commit_crc == commit_checksum(header) && header.raw_size <= DHT_MAX_RAW_SIZE &&
+  return header.state == DHT_STATE_SEALED && header.commit_crc == commit_checksum(header) &&
+         header.raw_size <= DHT_MAX_RAW_SIZE &&
          ((header.flags & DHT_CHUNK_ZSTD) != 0 || header.raw_size == header.stored_size);
 }
 

@@ -18,7 +18,8 @@ std::string at_offset(uint64_t offset) { return " at offset " + std::to_string(o
 
 class Indexer {
  public:
-  Indexer(const Input& input, ChunkIndex& index, Problems& problems) : input_(input), index_(index), problems_(problems) {}
+  Indexer(const Input& input, ChunkIndex& index, Problems& problems)
+      : input_(input), index_(index), problems_(problems) {}
 
   void run(uint64_t offset) {
     while (offset < index_.file_size) {
@@ -34,7 +35,8 @@ class Indexer {
  private:
   std::optional<dht_chunk_header> identity_at(uint64_t offset) const {
     dht_chunk_header header{};
-    if (input_.read(offset, &header, sizeof header) != sizeof header || !has_valid_identity(header)) return std::nullopt;
+    if (input_.read(offset, &header, sizeof header) != sizeof header || !has_valid_identity(header))
+      return std::nullopt;
     return header;
   }
 
@@ -45,8 +47,12 @@ class Indexer {
     const uint64_t next = offset + header.capacity;
     if (!has_valid_commit(header)) {
       ++index_.damaged_headers;
-      if (problems_.wants_text()) problems_.add("damaged chunk" + at_offset(offset) + ": its sizes or checksum cannot be trusted; skipped");
-      return header.capacity <= left && (header.capacity == left || identity_at(next)) ? next : offset + sizeof header;
+      if (problems_.wants_text())
+        problems_.add("damaged chunk" + at_offset(offset) +
+                      ": its sizes or checksum cannot be trusted; skipped");
+      return header.capacity <= left && (header.capacity == left || identity_at(next))
+                 ? next
+                 : offset + sizeof header;
     }
     const bool payload_inside = header.header_size + header.stored_size <= left;
     const bool lands = header.capacity <= left && (header.capacity == left || identity_at(next));
@@ -56,18 +62,20 @@ class Indexer {
     }
     if (header.capacity > left) {
       index_.cut = true;
-      problems_.add("the trace is cut" + at_offset(index_.file_size) + ", within the chunk" + at_offset(offset) +
-                    "; complete chunks are kept");
+      problems_.add("the trace is cut" + at_offset(index_.file_size) + ", within the chunk" +
+                    at_offset(offset) + "; complete chunks are kept");
     } else if (problems_.wants_text()) {
-      problems_.add("damaged chunk" + at_offset(offset) + ": its payload does not match its checksum; skipped");
+      problems_.add("damaged chunk" + at_offset(offset) +
+                    ": its payload does not match its checksum; skipped");
     }
     ++index_.damaged_headers;
-    // A writer may have been killed in the middle of it: other writers' chunks can lie inside its claimed extent.
+    // A writer may have been killed in the middle of it: other writers' chunks can lie inside its
+    // claimed extent.
     return offset + sizeof header;
   }
 
-  // Payloads are read here only after a hop that led nowhere. The budget keeps a file of false headers, each claiming
-  // all that follows, from costing time quadratic in its size.
+  // Payloads are read here only after a hop that led nowhere. The budget keeps a file of false
+  // headers, each claiming all that follows, from costing time quadratic in its size.
   bool verifies(const Chunk& chunk) {
     if (chunk.header.stored_size > verify_budget_) return false;
     verify_budget_ -= chunk.header.stored_size;
@@ -111,9 +119,11 @@ class Indexer {
     index_.garbage_bytes += to - from;
     if (to == index_.file_size && to - from < sizeof(dht_chunk_header)) {
       index_.cut = true;
-      problems_.add("the trace is cut" + at_offset(to) + ", within a chunk header" + at_offset(from) + "; complete chunks are kept");
+      problems_.add("the trace is cut" + at_offset(to) + ", within a chunk header" +
+                    at_offset(from) + "; complete chunks are kept");
     } else if (problems_.wants_text()) {
-      problems_.add(std::to_string(to - from) + " bytes" + at_offset(from) + " are no chunk; skipped");
+      problems_.add(std::to_string(to - from) + " bytes" + at_offset(from) +
+                    " are no chunk; skipped");
     }
     return to;
   }
@@ -131,19 +141,22 @@ Result<ChunkIndex> index_chunks(const Input& input, Problems& problems) {
   index.file_size = input.size();
   const size_t got = input.read(0, &index.file, sizeof index.file);
   if (got < sizeof index.file.magic || !has_magic(index.file)) {
-    return Error{input.name() + " is not a Deadheat trace: it does not start with the trace mark", "record or convert one first"};
+    return Error{input.name() + " is not a Deadheat trace: it does not start with the trace mark",
+                 "record or convert one first"};
   }
   if (got < sizeof index.file) {
-    return Error{input.name() + ": cut" + at_offset(got) + ", within the file header", "record the trace again"};
+    return Error{input.name() + ": cut" + at_offset(got) + ", within the file header",
+                 "record the trace again"};
   }
   if (index.file.version != DHT_VERSION) {
-    return Error{input.name() + ": trace version " + std::to_string(index.file.version) + at_offset(8) + "; this deadheat reads version " +
-                     std::to_string(DHT_VERSION),
+    return Error{input.name() + ": trace version " + std::to_string(index.file.version) +
+                     at_offset(8) + "; this deadheat reads version " + std::to_string(DHT_VERSION),
                  "use the deadheat that recorded it, or convert it there with --to text"};
   }
   if (!is_valid(index.file) || index.file.header_size < sizeof index.file) {
     // The flags decide how stamps are read; guessing them could invent races.
-    return Error{input.name() + ": damaged file header" + at_offset(0) + " (checksum)", "record the trace again"};
+    return Error{input.name() + ": damaged file header" + at_offset(0) + " (checksum)",
+                 "record the trace again"};
   }
   Indexer(input, index, problems).run(index.file.header_size);
   return index;
@@ -153,7 +166,8 @@ Result<std::vector<uint8_t>> load_payload(const Input& input, const Chunk& chunk
   const dht_chunk_header& header = chunk.header;
   const bool compressed = (header.flags & DHT_CHUNK_ZSTD) != 0;
   std::vector<uint8_t> stored(header.stored_size + (compressed ? 0 : padding));
-  const size_t got = input.read(chunk.offset + header.header_size, stored.data(), header.stored_size);
+  const size_t got =
+      input.read(chunk.offset + header.header_size, stored.data(), header.stored_size);
   if (got != header.stored_size) return Error{"its payload is cut", {}};
   if (!chunk.is_open() && crc32c(stored.data(), header.stored_size) != header.payload_crc) {
     return Error{"its payload does not match its checksum", {}};
@@ -161,7 +175,8 @@ Result<std::vector<uint8_t>> load_payload(const Input& input, const Chunk& chunk
   if (!compressed) return stored;
   std::vector<uint8_t> raw(header.raw_size + padding);
   const size_t size = ZSTD_decompress(raw.data(), header.raw_size, stored.data(), stored.size());
-  if (ZSTD_isError(size) || size != header.raw_size) return Error{"its payload does not decompress", {}};
+  if (ZSTD_isError(size) || size != header.raw_size)
+    return Error{"its payload does not decompress", {}};
   return raw;
 }
 

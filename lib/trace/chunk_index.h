@@ -1,8 +1,9 @@
-// Where the chunks of a trace are: found by hopping from header to header, without reading payloads.
+// Where the chunks of a trace are: found by hopping from header to header, without reading
+// payloads.
 //
-// Damage is stepped over: bytes that are no chunk are searched for the next header that checks out. A file cut or
-// torn in the middle of a chunk keeps all other chunks. Every number in a header is held against the file's size
-// before anything is allocated for it.
+// Damage is stepped over: bytes that are no chunk are searched for the next header that checks out.
+// A file cut or torn in the middle of a chunk keeps all other chunks. Every number in a header is
+// held against the file's size before anything is allocated for it.
 #pragma once
 
 #include <cstdint>
@@ -35,7 +36,8 @@ struct ChunkIndex {
 // An Error if this is no trace of ours at all, or of another version.
 Result<ChunkIndex> index_chunks(const Input& input, Problems& problems);
 
-// The records of a chunk, decompressed, followed by `padding` zero bytes. An Error says what is wrong with them.
+// The records of a chunk, decompressed, followed by `padding` zero bytes. An Error says what is
+// wrong with them.
 Result<std::vector<uint8_t>> load_payload(const Input& input, const Chunk& chunk, size_t padding);
 
 }  // namespace deadheat::trace

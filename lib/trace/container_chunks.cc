@@ -7,7 +7,9 @@
 namespace deadheat::trace {
 namespace {
 
-std::string name_of(const StreamKey& key) { return std::to_string(key.pid) + "/" + std::to_string(key.tid); }
+std::string name_of(const StreamKey& key) {
+  return std::to_string(key.pid) + "/" + std::to_string(key.tid);
+}
 
 }  // namespace
 
@@ -29,16 +31,21 @@ bool ContainerSource::open_next_chunk(Stream& stream) {
   return false;
 }
 
-// Whether `chunk` follows what was read of the stream. Lost unstamped accesses are only counted; lost stamps set the
-// horizon, unless stamps are dense: then the merge sees the hole itself, and later than here.
+// Whether `chunk` follows what was read of the stream. Lost unstamped accesses are only counted;
+// lost stamps set the horizon, unless stamps are dense: then the merge sees the hole itself, and
+// later than here.
 bool ContainerSource::check_continuity(Stream& stream, const Chunk& chunk) {
-  const uint64_t expected = stream.next_chunk == 0 ? 0 : index_.chunks[stream.chunks[stream.next_chunk - 1]].header.sequence + 1;
+  const uint64_t expected =
+      stream.next_chunk == 0
+          ? 0
+          : index_.chunks[stream.chunks[stream.next_chunk - 1]].header.sequence + 1;
   const bool missing = chunk.header.sequence != expected;
   if (missing) {
     losses_.chunks_lost += chunk.header.sequence - expected;
     if (problems_.wants_text()) {
-      problems_.add("stream " + name_of(stream.key) + ": chunks " + std::to_string(expected) + " to " +
-                    std::to_string(chunk.header.sequence - 1) + " are missing before offset " + std::to_string(chunk.offset));
+      problems_.add("stream " + name_of(stream.key) + ": chunks " + std::to_string(expected) +
+                    " to " + std::to_string(chunk.header.sequence - 1) +
+                    " are missing before offset " + std::to_string(chunk.offset));
     }
   }
   if (stream.next_chunk == 0 && !missing) {
@@ -47,7 +54,8 @@ bool ContainerSource::check_continuity(Stream& stream, const Chunk& chunk) {
   }
   if (chunk.header.base_stamp < stream.last_stamp) {
     break_stream(stream, "stamps go backwards from " + std::to_string(stream.last_stamp) + " to " +
-                             std::to_string(chunk.header.base_stamp) + " at offset " + std::to_string(chunk.offset));
+                             std::to_string(chunk.header.base_stamp) + " at offset " +
+                             std::to_string(chunk.offset));
     return false;
   }
   if (chunk.header.base_stamp > stream.last_stamp && !dense_stamps()) {
@@ -67,15 +75,17 @@ bool ContainerSource::load(Stream& stream) {
   auto payload = load_payload(input_, chunk, ChunkDecoder::kPadding);
   if (!payload) {
     if (problems_.wants_text()) {
-      problems_.add("damaged chunk at offset " + std::to_string(chunk.offset) + ": " + payload.error().message + "; " +
-                    std::to_string(chunk.header.events) + " events of stream " + name_of(stream.key) + " lost");
+      problems_.add("damaged chunk at offset " + std::to_string(chunk.offset) + ": " +
+                    payload.error().message + "; " + std::to_string(chunk.header.events) +
+                    " events of stream " + name_of(stream.key) + " lost");
     }
     return false;
   }
   if (chunk.is_open()) ++losses_.chunks_unsealed;
   stream.payload = std::move(*payload);
-  stream.decoder.start(stream.payload.data(), stream.payload.size() - ChunkDecoder::kPadding, chunk.header.base_stamp,
-                       (chunk.header.flags & DHT_CHUNK_EVERY_STAMPED) != 0, stream.key, stream.thread, this);
+  stream.decoder.start(stream.payload.data(), stream.payload.size() - ChunkDecoder::kPadding,
+                       chunk.header.base_stamp, (chunk.header.flags & DHT_CHUNK_EVERY_STAMPED) != 0,
+                       stream.key, stream.thread, this);
   stream.loaded = true;
   count_memory(stream);
   return true;
@@ -87,8 +97,8 @@ void ContainerSource::count_memory(Stream& stream) {
   loaded_bytes_ += stream.memory;
 }
 
-// Drops every other stream's chunk when the limit is reached; reload() brings one back when its turn comes. Crude, and
-// never needed with fewer than a thousand threads at default sizes.
+// Drops every other stream's chunk when the limit is reached; reload() brings one back when its
+// turn comes. Crude, and never needed with fewer than a thousand threads at default sizes.
 void ContainerSource::make_room(const Stream& keep, uint64_t bytes) {
   if (loaded_bytes_ + bytes <= options_.memory_limit) return;
   for (auto& stream : streams_) {
@@ -104,14 +114,17 @@ bool ContainerSource::reload(Stream& stream) {
   const Chunk& chunk = index_.chunks[stream.chunks[stream.next_chunk - 1]];
   make_room(stream, chunk.header.raw_size);
   auto payload = load_payload(input_, chunk, ChunkDecoder::kPadding);
-  const size_t offset = stream.has_pending ? stream.decoder.pending_offset() : stream.decoder.offset();
+  const size_t offset =
+      stream.has_pending ? stream.decoder.pending_offset() : stream.decoder.offset();
   if (!payload || payload->size() < offset + ChunkDecoder::kPadding) {
-    break_stream(stream, "the chunk at offset " + std::to_string(chunk.offset) + " changed while it was read");
+    break_stream(stream, "the chunk at offset " + std::to_string(chunk.offset) +
+                             " changed while it was read");
     return false;
   }
   stream.payload = std::move(*payload);
-  stream.decoder.start(stream.payload.data(), offset, chunk.header.base_stamp, (chunk.header.flags & DHT_CHUNK_EVERY_STAMPED) != 0,
-                       stream.key, stream.thread, this);
+  stream.decoder.start(stream.payload.data(), offset, chunk.header.base_stamp,
+                       (chunk.header.flags & DHT_CHUNK_EVERY_STAMPED) != 0, stream.key,
+                       stream.thread, this);
   Event scratch[64];
   for (;;) {
     Event* out = scratch;
@@ -122,7 +135,8 @@ bool ContainerSource::reload(Stream& stream) {
   Event* none = nullptr;
   if (stream.has_pending && (stream.decoder.run(none, none) != ChunkDecoder::Stop::kPending ||
                              stream.decoder.pending().stamp != stream.pending_stamp)) {
-    break_stream(stream, "the chunk at offset " + std::to_string(chunk.offset) + " changed while it was read");
+    break_stream(stream, "the chunk at offset " + std::to_string(chunk.offset) +
+                             " changed while it was read");
     return false;
   }
   stream.loaded = true;
@@ -137,12 +151,14 @@ void ContainerSource::leave_chunk(Stream& stream, bool damaged) {
   const bool short_of_stamps = !chunk.is_open() && stream.last_stamp != chunk.header.last_stamp;
   if (!damaged && !short_of_stamps) return;
   ++losses_.chunks_lost;
-  if (chunk.header.events > stream.decoder.events()) losses_.events_lost += chunk.header.events - stream.decoder.events();
+  if (chunk.header.events > stream.decoder.events())
+    losses_.events_lost += chunk.header.events - stream.decoder.events();
   if (problems_.wants_text()) {
-    problems_.add(std::string(damaged ? "malformed record" : "fewer events than announced") + " at offset " +
-                  std::to_string(chunk.offset + chunk.header.header_size) +
-                  ((chunk.header.flags & DHT_CHUNK_ZSTD) != 0 ? " (decompressed) + " : " + ") + std::to_string(stream.decoder.offset()) +
-                  " of stream " + name_of(stream.key) + "; the rest of its chunk is lost");
+    problems_.add(std::string(damaged ? "malformed record" : "fewer events than announced") +
+                  " at offset " + std::to_string(chunk.offset + chunk.header.header_size) +
+                  ((chunk.header.flags & DHT_CHUNK_ZSTD) != 0 ? " (decompressed) + " : " + ") +
+                  std::to_string(stream.decoder.offset()) + " of stream " + name_of(stream.key) +
+                  "; the rest of its chunk is lost");
   }
 }
 
@@ -164,7 +180,8 @@ void ContainerSource::end_stream(Stream& stream, bool in_good_order) {
 
 void ContainerSource::break_stream(Stream& stream, const std::string& why) {
   ++losses_.streams_broken;
-  if (problems_.wants_text()) problems_.add("stream " + name_of(stream.key) + ": " + why + "; the stream ends there");
+  if (problems_.wants_text())
+    problems_.add("stream " + name_of(stream.key) + ": " + why + "; the stream ends there");
   end_stream(stream, false);
 }
 

@@ -1,8 +1,8 @@
-// Any bytes as a container: nothing crashes, nothing reads beyond, and what is read twice is the same.
+// Any bytes as a container: nothing crashes, nothing reads beyond, and what is read twice is the
+// same.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-
 #include <cstring>
 #include <vector>
 
@@ -25,7 +25,8 @@ void repair(std::vector<uint8_t>& bytes) {
   while (at + sizeof header <= bytes.size()) {
     std::memcpy(&header, bytes.data() + at, sizeof header);
     const size_t left = bytes.size() - at - sizeof header;
-    if (header.stored_size <= left) header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
+    if (header.stored_size <= left)
+      header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
     const bool is_open = header.state == DHT_STATE_OPEN;
     seal(header);
     if (is_open) header.state = DHT_STATE_OPEN;
@@ -51,11 +52,15 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!source) return 0;
   uint64_t counts[2] = {0, 0};
   for (uint64_t& count : counts) {
-    for (auto batch = (*source)->next(); batch && !batch->events.empty() && count < 1'000'000; batch = (*source)->next()) {
+    for (auto batch = (*source)->next(); batch && !batch->events.empty() && count < 1'000'000;
+         batch = (*source)->next()) {
       for (const Event& event : batch->events) {
-        const bool region = event.kind == EventKind::kRegionBegin || event.kind == EventKind::kRegionEnd;
-        if (event.kind >= EventKind::kCount || event.thread >= (*source)->thread_count()) std::abort();
-        if (region && event.size > 0 && event.other + event.size > batch->ranges.size()) std::abort();
+        const bool region =
+            event.kind == EventKind::kRegionBegin || event.kind == EventKind::kRegionEnd;
+        if (event.kind >= EventKind::kCount || event.thread >= (*source)->thread_count())
+          std::abort();
+        if (region && event.size > 0 && event.other + event.size > batch->ranges.size())
+          std::abort();
       }
       count += batch->events.size();
     }

@@ -49,7 +49,8 @@ bool ContainerSource::goes_first(const Stream& stream) const {
   return turns_.empty() || Turn{stream.pending_stamp, false, stream.number} < turns_.front();
 }
 
-// The stream that comes next, with its pending event accepted (or at its start); null at the end or the horizon.
+// The stream that comes next, with its pending event accepted (or at its start); null at the end or
+// the horizon.
 ContainerSource::Stream* ContainerSource::next_turn() {
   while (!finished_) {
     if (turns_.empty()) {
@@ -75,8 +76,10 @@ bool ContainerSource::accept_stamp(Stream& stream) {
   if (finished_) return false;
   if (stamp <= last_stamp_) {
     const Chunk& chunk = index_.chunks[stream.chunks[stream.next_chunk - 1]];
-    break_stream(stream, "stamp " + std::to_string(stamp) + " was given before or goes backwards (after " +
-                             std::to_string(last_stamp_) + "), in the chunk at offset " + std::to_string(chunk.offset));
+    break_stream(stream, "stamp " + std::to_string(stamp) +
+                             " was given before or goes backwards (after " +
+                             std::to_string(last_stamp_) + "), in the chunk at offset " +
+                             std::to_string(chunk.offset));
     return false;
   }
   if (dense_stamps() && stamp != last_stamp_ + 1) {
@@ -98,9 +101,11 @@ void ContainerSource::emit_pending(Stream& stream, Event* to) {
     if (ranges_.size() + pending.ranges.size() <= kMaxBatchRanges) {
       ranges_.insert(ranges_.end(), pending.ranges.begin(), pending.ranges.end());
     } else {
-      // One range over all of them: the region reaches more than it did, which can hide a race, never invent one.
+      // One range over all of them: the region reaches more than it did, which can hide a race,
+      // never invent one.
       Range all = pending.ranges[0];
-      for (const Range& range : pending.ranges) all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
+      for (const Range& range : pending.ranges)
+        all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
       ranges_.push_back(all);
       to->size = 1;
       ++losses_.regions_coarsened;
@@ -114,7 +119,8 @@ Batch ContainerSource::next_window() {
   if (finished_) return {};
   const uint64_t begin = last_stamp_ + 1;
   for (Event& event : events_) event.kind = EventKind::kCount;
-  while (!turns_.empty() && (turns_.back().stamp < begin || turns_.back().stamp - begin < events_.size())) {
+  while (!turns_.empty() &&
+         (turns_.back().stamp < begin || turns_.back().stamp - begin < events_.size())) {
     Stream& stream = *streams_[turns_.back().stream];
     turns_.pop_back();
     if (open_next_chunk(stream)) active_.push_back(&stream);
@@ -143,8 +149,9 @@ void ContainerSource::fill_window(Stream& stream, uint64_t& stored) {
     }
     if (stop == ChunkDecoder::Stop::kFull ||
         (stop == ChunkDecoder::Stop::kPending && stream.pending_stamp == kUnstamped)) {
-      break_stream(stream, "an event without a stamp in a totally ordered trace, in the chunk at offset " +
-                               std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
+      break_stream(stream,
+                   "an event without a stamp in a totally ordered trace, in the chunk at offset " +
+                       std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
     } else if (stop == ChunkDecoder::Stop::kEnd || stop == ChunkDecoder::Stop::kBad) {
       leave_chunk(stream, stop == ChunkDecoder::Stop::kBad);
       open_next_chunk(stream);
@@ -154,14 +161,16 @@ void ContainerSource::fill_window(Stream& stream, uint64_t& stored) {
   current_ = nullptr;
 }
 
-// False if the pending event is for a later window (or its stamp is impossible, which ends the stream).
+// False if the pending event is for a later window (or its stamp is impossible, which ends the
+// stream).
 bool ContainerSource::place_pending(Stream& stream, uint64_t& stored) {
   const uint64_t stamp = stream.pending_stamp;
   const uint64_t place = stamp - (last_stamp_ + 1);
   if (stamp > last_stamp_ && place >= events_.size()) return false;
   if (stamp <= last_stamp_ || events_[place].kind != EventKind::kCount) {
-    break_stream(stream, "stamp " + std::to_string(stamp) + " was given before, in the chunk at offset " +
-                             std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
+    break_stream(stream,
+                 "stamp " + std::to_string(stamp) + " was given before, in the chunk at offset " +
+                     std::to_string(index_.chunks[stream.chunks[stream.next_chunk - 1]].offset));
     return false;
   }
   if (!stream.loaded && !reload(stream)) return false;
@@ -186,7 +195,9 @@ size_t ContainerSource::close_window(uint64_t stored) {
     return hole;
   }
   ++losses_.gaps_ignored;
-  const auto kept = std::remove_if(events_.begin(), events_.end(), [](const Event& event) { return event.kind == EventKind::kCount; });
+  const auto kept = std::remove_if(events_.begin(), events_.end(), [](const Event& event) {
+    return event.kind == EventKind::kCount;
+  });
   uint64_t next = last_stamp_ + events_.size();
   if (stored == 0) {
     next = ~0ULL;

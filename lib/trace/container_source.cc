@@ -9,35 +9,43 @@
 namespace deadheat::trace {
 namespace {
 
-// A trace that names more threads than this is broken or hostile; the rest share the last number, counted.
+// A trace that names more threads than this is broken or hostile; the rest share the last number,
+// counted.
 constexpr size_t kMaxThreads = 1 << 20;
 
-std::string count_of(uint64_t count, const char* noun) { return std::to_string(count) + " " + noun + (count == 1 ? "" : "s"); }
+std::string count_of(uint64_t count, const char* noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
 
 }  // namespace
 
-ContainerSource::ContainerSource(Input input, const ContainerOptions& options) : input_(std::move(input)), options_(options) {
+ContainerSource::ContainerSource(Input input, const ContainerOptions& options)
+    : input_(std::move(input)), options_(options) {
   options_.batch_events = std::max<size_t>(options_.batch_events, 1);
   events_.resize(options_.batch_events);
 }
 
 ContainerSource::~ContainerSource() = default;
 
-Result<std::unique_ptr<ContainerSource>> ContainerSource::open(Input input, const ContainerOptions& options) {
+Result<std::unique_ptr<ContainerSource>> ContainerSource::open(Input input,
+                                                               const ContainerOptions& options) {
   std::unique_ptr<ContainerSource> source(new ContainerSource(std::move(input), options));
   auto index = index_chunks(source->input_, source->problems_);
   if (!index) return index.error();
   source->index_ = std::move(*index);
   for (const Chunk& chunk : source->index_.chunks) {
-    if (chunk.header.domain == DHT_DOMAIN_META) source->metadata_.add_chunk(source->input_, chunk, source->problems_);
+    if (chunk.header.domain == DHT_DOMAIN_META)
+      source->metadata_.add_chunk(source->input_, chunk, source->problems_);
   }
   for (const Module& module : source->metadata_.modules) {
-    source->sites.describe_module(source->sites.module(module.pid, module.generation, module.id), module.path, module.build_id);
+    source->sites.describe_module(source->sites.module(module.pid, module.generation, module.id),
+                                  module.path, module.build_id);
   }
   source->build_streams();
   source->name_threads();
   if (source->index_.chunks.empty()) {
-    source->problems_.add("the trace holds no complete chunk after its header (offset " + std::to_string(source->index_.file.header_size) + ")");
+    source->problems_.add("the trace holds no complete chunk after its header (offset " +
+                          std::to_string(source->index_.file.header_size) + ")");
   }
   source->problems_at_open_ = source->problems_;
   source->start_over();
@@ -72,20 +80,26 @@ void ContainerSource::build_streams() {
   auto sequence = [&](uint32_t chunk) { return index_.chunks[chunk].header.sequence; };
   for (auto& [key, stream] : found) {
     auto& chunks = stream->chunks;
-    std::sort(chunks.begin(), chunks.end(), [&](uint32_t a, uint32_t b) { return std::pair(sequence(a), a) < std::pair(sequence(b), b); });
+    std::sort(chunks.begin(), chunks.end(), [&](uint32_t a, uint32_t b) {
+      return std::pair(sequence(a), a) < std::pair(sequence(b), b);
+    });
     const auto same = [&](uint32_t a, uint32_t b) { return sequence(a) == sequence(b); };
     const auto kept = std::unique(chunks.begin(), chunks.end(), same);
     if (kept != chunks.end()) {
       duplicate_chunks_ += static_cast<uint64_t>(chunks.end() - kept);
-      problems_.add("stream " + std::to_string(key.pid) + "/" + std::to_string(key.tid) + ": chunk number " +
-                    std::to_string(sequence(*(kept - 1))) + " appears twice or more (offset " +
+      problems_.add("stream " + std::to_string(key.pid) + "/" + std::to_string(key.tid) +
+                    ": chunk number " + std::to_string(sequence(*(kept - 1))) +
+                    " appears twice or more (offset " +
                     std::to_string(index_.chunks[*kept].offset) + "); the first is used");
       chunks.erase(kept, chunks.end());
     }
     streams_.push_back(std::move(stream));
   }
-  auto start = [&](const Stream& stream) { return std::pair(index_.chunks[stream.chunks[0]].header.base_stamp, stream.key); };
-  std::sort(streams_.begin(), streams_.end(), [&](const auto& a, const auto& b) { return start(*a) < start(*b); });
+  auto start = [&](const Stream& stream) {
+    return std::pair(index_.chunks[stream.chunks[0]].header.base_stamp, stream.key);
+  };
+  std::sort(streams_.begin(), streams_.end(),
+            [&](const auto& a, const auto& b) { return start(*a) < start(*b); });
   for (const NamedThread& named : metadata_.threads) thread(named.key);
   for (uint32_t i = 0; i < streams_.size(); ++i) {
     streams_[i]->number = i;
@@ -101,7 +115,8 @@ void ContainerSource::name_threads() {
     if (named.name.empty() || number >= thread_names_.size()) continue;
     std::string name = named.name;
     // Names that programs give are not unique; reports and the text form need them to be.
-    if (taken.contains(name)) name += " (" + std::to_string(named.key.pid) + "/" + std::to_string(named.key.tid) + ")";
+    if (taken.contains(name))
+      name += " (" + std::to_string(named.key.pid) + "/" + std::to_string(named.key.tid) + ")";
     if (taken.insert(name).second) thread_names_[number] = name;
   }
 }
@@ -133,12 +148,13 @@ void ContainerSource::start_over() {
   for (auto& stream : streams_) {
     stream->start_over();
     const dht_chunk_header& first = index_.chunks[stream->chunks[0]].header;
-    // A stream that lost its beginning may have lost stamps from the first on: then nothing can be trusted, and the
-    // stream must come up at once. (Dense stamps show the hole by themselves.)
+    // A stream that lost its beginning may have lost stamps from the first on: then nothing can be
+    // trusted, and the stream must come up at once. (Dense stamps show the hole by themselves.)
     const bool headless = first.sequence != 0 && !dense_stamps();
     turns_.push_back({headless ? 0 : first.base_stamp, true, stream->number});
   }
-  // Streams are sorted by start: backwards, this is a stack of those still to start; made a heap for merging.
+  // Streams are sorted by start: backwards, this is a stack of those still to start; made a heap
+  // for merging.
   if (total_order() && dense_stamps()) {
     std::reverse(turns_.begin(), turns_.end());
   } else {
@@ -173,7 +189,8 @@ void ContainerSource::finish() {
     }
     const uint64_t used = losses_.events_read + losses_.events_lost;
     losses_.events_beyond_gap = known > used ? known - used : 0;
-    problems_.add("stopped after stamp " + std::to_string(last_stamp_) + ": the next stamped event is missing (killed writer or damage); " +
+    problems_.add("stopped after stamp " + std::to_string(last_stamp_) +
+                  ": the next stamped event is missing (killed writer or damage); " +
                   count_of(losses_.events_beyond_gap, "event") + " beyond it were left out");
   }
   check_ends();
@@ -182,17 +199,20 @@ void ContainerSource::finish() {
 void ContainerSource::check_ends() {
   uint64_t not_closed = 0, streams_missing = 0;
   for (const Process& process : metadata_.processes) {
-    const auto count = static_cast<uint64_t>(std::count_if(streams_.begin(), streams_.end(), [&](const auto& stream) {
-      return stream->key.pid == process.pid && stream->key.generation == process.generation;
-    }));
+    const auto count = static_cast<uint64_t>(
+        std::count_if(streams_.begin(), streams_.end(), [&](const auto& stream) {
+          return stream->key.pid == process.pid && stream->key.generation == process.generation;
+        }));
     if (!process.closed) ++not_closed;
     if (process.closed && process.streams > count) streams_missing += process.streams - count;
   }
-  if (streams_missing > 0) problems_.add(count_of(streams_missing, "stream") + " of a closed trace are missing entirely");
+  if (streams_missing > 0)
+    problems_.add(count_of(streams_missing, "stream") + " of a closed trace are missing entirely");
   losses_.chunks_lost += streams_missing;
   if (losses_.streams_unfinished == 0 && not_closed == 0) return;
-  problems_.add("the end is missing: " + count_of(losses_.streams_unfinished, "stream") + " and " + count_of(not_closed, "process") +
-                " without an end mark up to offset " + std::to_string(index_.file_size) +
+  problems_.add("the end is missing: " + count_of(losses_.streams_unfinished, "stream") + " and " +
+                count_of(not_closed, "process") + " without an end mark up to offset " +
+                std::to_string(index_.file_size) +
                 " (killed, or still writing); events after their last chunk are not here");
 }
 
@@ -201,19 +221,29 @@ Counters ContainerSource::counters() const {
   return {
       {"events_read", losses_.events_read, "events read", false},
       {"chunks", index_.chunks.size(), "chunks in the trace", false},
-      {"chunks_unsealed", losses_.chunks_unsealed, "chunks read that were still open, without a checksum", false},
-      {"events_beyond_gap", losses_.events_beyond_gap, "events left out because an earlier stamped event is missing", true},
+      {"chunks_unsealed", losses_.chunks_unsealed,
+       "chunks read that were still open, without a checksum", false},
+      {"events_beyond_gap", losses_.events_beyond_gap,
+       "events left out because an earlier stamped event is missing", true},
       {"events_lost", losses_.events_lost, "events in damaged chunks", true},
-      {"chunks_lost", losses_.chunks_lost + index_.damaged_headers + metadata_.damaged_chunks, "chunks missing or damaged", true},
-      {"gaps_ignored", losses_.gaps_ignored, "places where stamped events are missing and reading went on as asked", true},
-      {"streams_unfinished", losses_.streams_unfinished, "streams without an end mark: their last events may be missing", true},
-      {"streams_broken", losses_.streams_broken, "streams given up at an impossible stamp or record", true},
+      {"chunks_lost", losses_.chunks_lost + index_.damaged_headers + metadata_.damaged_chunks,
+       "chunks missing or damaged", true},
+      {"gaps_ignored", losses_.gaps_ignored,
+       "places where stamped events are missing and reading went on as asked", true},
+      {"streams_unfinished", losses_.streams_unfinished,
+       "streams without an end mark: their last events may be missing", true},
+      {"streams_broken", losses_.streams_broken,
+       "streams given up at an impossible stamp or record", true},
       {"garbage_bytes", index_.garbage_bytes, "bytes that belong to no chunk", true},
-      {"unknown_records", losses_.unknown_records + metadata_.unknown_records, "records of unknown type skipped", true},
-      {"unknown_domains", unknown_domains_, "chunks of a domain that this version does not read", true},
+      {"unknown_records", losses_.unknown_records + metadata_.unknown_records,
+       "records of unknown type skipped", true},
+      {"unknown_domains", unknown_domains_, "chunks of a domain that this version does not read",
+       true},
       {"duplicate_chunks", duplicate_chunks_, "chunks with a number that an earlier one had", true},
-      {"regions_coarsened", losses_.regions_coarsened, "regions with too many ranges, read as one range over all of them", true},
-      {"sites_dropped", sites.dropped(), "site definitions past the limit; their events have no site", true},
+      {"regions_coarsened", losses_.regions_coarsened,
+       "regions with too many ranges, read as one range over all of them", true},
+      {"sites_dropped", sites.dropped(),
+       "site definitions past the limit; their events have no site", true},
       {"threads_dropped", threads_dropped_, "threads past the limit, shown as one", true},
       {"modules_unnamed", unnamed_modules, "modules whose name record is missing", true},
       {"meta_left_out", metadata_.chunks_left_out, "meta chunks past the limit of names", true},

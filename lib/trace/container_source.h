@@ -1,13 +1,16 @@
-// Our container as one sequence of events: indexes the chunks, keeps one cursor per stream, merges by stamp.
+// Our container as one sequence of events: indexes the chunks, keeps one cursor per stream, merges
+// by stamp.
 //
-// Two ways to merge. Total order with dense stamps: the stamp is the place, so each stream scatters its events into
-// a window of the output. Otherwise: a heap of streams by next stamp; a stream runs through its unstamped accesses
-// up to its next stamped event. Either way memory is one chunk a stream, and past `memory_limit` other streams'
-// chunks are dropped and read again when their turn comes.
+// Two ways to merge. Total order with dense stamps: the stamp is the place, so each stream scatters
+// its events into a window of the output. Otherwise: a heap of streams by next stamp; a stream runs
+// through its unstamped accesses up to its next stamped event. Either way memory is one chunk a
+// stream, and past `memory_limit` other streams' chunks are dropped and read again when their turn
+// comes.
 //
-// Loss. A stamped event that is missing may be the release that orders what follows, so nothing stamped later is
-// yielded: reading stops at the horizon, and what lies beyond is counted. With dense stamps the horizon is the first
-// missing stamp; without, the last stamp known of a stream that lost something or has no end.
+// Loss. A stamped event that is missing may be the release that orders what follows, so nothing
+// stamped later is yielded: reading stops at the horizon, and what lies beyond is counted. With
+// dense stamps the horizon is the first missing stamp; without, the last stamp known of a stream
+// that lost something or has no end.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +29,16 @@
 namespace deadheat::trace {
 
 struct ContainerOptions {
-  bool ignore_gaps = false;              // go on past the horizon; engines may then report what is no race
-  uint64_t memory_limit = 256ULL << 20;  // bytes of chunks and tables held at a time (one stream always fits)
+  bool ignore_gaps = false;  // go on past the horizon; engines may then report what is no race
+  uint64_t memory_limit =
+      256ULL << 20;  // bytes of chunks and tables held at a time (one stream always fits)
   size_t batch_events = 4096;
 };
 
 class ContainerSource : public Source, private DecoderContext {
  public:
-  static Result<std::unique_ptr<ContainerSource>> open(Input input, const ContainerOptions& options = {});
+  static Result<std::unique_ptr<ContainerSource>> open(Input input,
+                                                       const ContainerOptions& options = {});
   ~ContainerSource() override;
 
   Result<Batch> next() override;
@@ -59,9 +64,11 @@ class ContainerSource : public Source, private DecoderContext {
   struct Stream;
   struct Losses {
     uint64_t events_read = 0, events_beyond_gap = 0, events_lost = 0, gaps_ignored = 0;
-    uint64_t chunks_lost = 0, chunks_unsealed = 0, unknown_records = 0, streams_unfinished = 0, streams_broken = 0, regions_coarsened = 0;
+    uint64_t chunks_lost = 0, chunks_unsealed = 0, unknown_records = 0, streams_unfinished = 0,
+             streams_broken = 0, regions_coarsened = 0;
   };
-  struct Turn {  // whose turn it is when `stamp` is reached; starts come after the event of that stamp
+  struct Turn {  // whose turn it is when `stamp` is reached; starts come after the event of that
+                 // stamp
     uint64_t stamp;
     bool start;
     uint32_t stream;
@@ -75,7 +82,8 @@ class ContainerSource : public Source, private DecoderContext {
   void check_ends();
   void start_over();
 
-  // Moves to the next readable chunk of the stream; false when there is none (or a loss forbids it).
+  // Moves to the next readable chunk of the stream; false when there is none (or a loss forbids
+  // it).
   bool open_next_chunk(Stream& stream);
   bool check_continuity(Stream& stream, const Chunk& chunk);
   bool load(Stream& stream);
@@ -111,9 +119,9 @@ class ContainerSource : public Source, private DecoderContext {
   uint64_t threads_dropped_ = 0;
 
   std::vector<std::unique_ptr<Stream>> streams_;  // by start
-  std::vector<Turn> turns_;                       // a heap (merged) or the streams still to start (window)
-  std::vector<Stream*> active_;                   // window only
-  Stream* current_ = nullptr;                     // merged only
+  std::vector<Turn> turns_;      // a heap (merged) or the streams still to start (window)
+  std::vector<Stream*> active_;  // window only
+  Stream* current_ = nullptr;    // merged only
   uint64_t last_stamp_ = 0;
   uint64_t loaded_bytes_ = 0;
   uint64_t unknown_domains_ = 0, duplicate_chunks_ = 0;

@@ -14,7 +14,7 @@ struct ContainerSource::Stream {
   uint32_t number = 0;           // in streams_
   std::vector<uint32_t> chunks;  // numbers in the index, by sequence
 
-  size_t next_chunk = 0;   // in `chunks`; the open one is the one before
+  size_t next_chunk = 0;  // in `chunks`; the open one is the one before
   bool started = false, ended = false, loaded = false, has_pending = false;
   uint64_t pending_stamp = 0;  // of the decoder's pending event, if has_pending
   uint64_t last_stamp = 0;     // reached by what was decoded (or known lost) so far

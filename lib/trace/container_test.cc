@@ -1,4 +1,5 @@
-// Writer and reader are inverse: random events through the container in every mode come back the same.
+// Writer and reader are inverse: random events through the container in every mode come back the
+// same.
 #include <gtest/gtest.h>
 
 #include <thread>
@@ -20,8 +21,12 @@ struct Mode {
 class Container : public testing::TestWithParam<std::tuple<Mode, uint64_t>> {};
 
 SiteInfo site_info(uint32_t number) {
-  if (number % 3 == 0) return {.label = "line " + std::to_string(number), .module = {}, .build_id = {}, .offset = 0};
-  return {.label = {}, .module = "/lib/m" + std::to_string(number % 5) + ".so", .build_id = "00ff0" + std::to_string(number % 5), .offset = number * 16};
+  if (number % 3 == 0)
+    return {.label = "line " + std::to_string(number), .module = {}, .build_id = {}, .offset = 0};
+  return {.label = {},
+          .module = "/lib/m" + std::to_string(number % 5) + ".so",
+          .build_id = "00ff0" + std::to_string(number % 5),
+          .offset = number * 16};
 }
 
 TEST_P(Container, RoundTrip) {
@@ -39,17 +44,21 @@ TEST_P(Container, RoundTrip) {
   {
     auto writer = TraceWriter::create(file.path(), options);
     ASSERT_TRUE(writer) << writer.error().message;
-    for (uint32_t tid = 0; tid < mode.threads; ++tid) (*writer)->name_thread(tid, "thread-" + std::to_string(tid));
+    for (uint32_t tid = 0; tid < mode.threads; ++tid)
+      (*writer)->name_thread(tid, "thread-" + std::to_string(tid));
     for (uint32_t i = 0; i < kSites; ++i) EXPECT_EQ((*writer)->site(site_info(i)), i);
     uint64_t stamp = 0;
     for (int i = 0; i < 20'000; ++i) {
-      WholeEvent made = random_event(random, static_cast<ThreadId>(random.below(mode.threads)), mode.threads, kSites);
+      WholeEvent made = random_event(random, static_cast<ThreadId>(random.below(mode.threads)),
+                                     mode.threads, kSites);
       if (mode.total_order) made.event.stamped = true;
       if (mode.dense) {
         (*writer)->stream(made.event.thread).append(made.event, made.ranges);
       } else {
         stamp += made.event.stamped ? 1 + random.below(1000) : 0;
-        (*writer)->stream(made.event.thread).append_at(made.event.stamped ? stamp : kUnstamped, made.event, made.ranges);
+        (*writer)
+            ->stream(made.event.thread)
+            .append_at(made.event.stamped ? stamp : kUnstamped, made.event, made.ranges);
       }
       written.push_back(made);
     }
@@ -77,7 +86,10 @@ TEST_P(Container, RoundTrip) {
       if (event.event.site != kNoSite) {
         const SiteInfo info = source->site(event.event.site);
         uint32_t number = 0;
-        while (number < kSites && (site_info(number).label != info.label || site_info(number).module != info.module || site_info(number).offset != info.offset)) ++number;
+        while (number < kSites &&
+               (site_info(number).label != info.label || site_info(number).module != info.module ||
+                site_info(number).offset != info.offset))
+          ++number;
         ASSERT_LT(number, kSites) << info.label << info.module;
         EXPECT_EQ(info.build_id.empty(), !info.label.empty());
         event.event.site = number;
@@ -93,13 +105,16 @@ TEST_P(Container, RoundTrip) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Container,
-                         testing::Combine(testing::Values(Mode{256 << 10, 0, true, true, 4}, Mode{1000, 0, true, true, 16},
-                                                          Mode{1000, 3, true, true, 16}, Mode{64, 0, false, true, 5},
-                                                          Mode{4096, 1, false, true, 64}, Mode{2000, 0, false, false, 8},
-                                                          Mode{2000, 0, true, false, 8}, Mode{256 << 10, 0, false, true, 1},
-                                                          Mode{3000, 3, true, true, 32, 20'000}, Mode{3000, 0, false, true, 32, 20'000}),
-                                          testing::Values(1, 2)));
+INSTANTIATE_TEST_SUITE_P(
+    Modes, Container,
+    testing::Combine(testing::Values(Mode{256 << 10, 0, true, true, 4},
+                                     Mode{1000, 0, true, true, 16}, Mode{1000, 3, true, true, 16},
+                                     Mode{64, 0, false, true, 5}, Mode{4096, 1, false, true, 64},
+                                     Mode{2000, 0, false, false, 8}, Mode{2000, 0, true, false, 8},
+                                     Mode{256 << 10, 0, false, true, 1},
+                                     Mode{3000, 3, true, true, 32, 20'000},
+                                     Mode{3000, 0, false, true, 32, 20'000}),
+                     testing::Values(1, 2)));
 
 // The place of unstamped accesses: directly after the stamped event before them in their thread.
 TEST(ContainerOrder, UnstampedFollowTheirThreadsStampedEvent) {
@@ -139,7 +154,8 @@ TEST(ContainerWriter, ThreadsAppendAtOnce) {
   for (uint32_t tid = 0; tid < 4; ++tid) {
     StreamWriter& stream = (*writer)->stream(tid);
     threads.emplace_back([&stream, tid, &writer] {
-      const SiteId site = (*writer)->site({.label = "at " + std::to_string(tid), .module = {}, .build_id = {}, .offset = 0});
+      const SiteId site = (*writer)->site(
+          {.label = "at " + std::to_string(tid), .module = {}, .build_id = {}, .offset = 0});
       for (uint64_t i = 0; i < 5000; ++i) {
         Event event{.address = 0x1000 + i * 8, .size = 8, .thread = tid, .site = site};
         stream.append(event);
@@ -161,18 +177,24 @@ TEST(ContainerSize, LoopsTakeFewBytes) {
   auto writer = TraceWriter::create(file.path(), options);
   ASSERT_TRUE(writer);
   std::vector<SiteId> sites;
-  for (int i = 0; i < 8; ++i) sites.push_back((*writer)->site({.label = {}, .module = "/bin/a", .build_id = "01", .offset = 0x1000U + static_cast<uint64_t>(i) * 7}));
+  for (int i = 0; i < 8; ++i)
+    sites.push_back((*writer)->site({.label = {},
+                                     .module = "/bin/a",
+                                     .build_id = "01",
+                                     .offset = 0x1000U + static_cast<uint64_t>(i) * 7}));
   Random random(1);
   uint64_t events = 0;
   StreamWriter& stream = (*writer)->stream(0);
   auto access = [&](int site, EventKind kind, uint64_t address, uint64_t size) {
-    Event event{.address = address, .size = size, .thread = 0, .site = sites[static_cast<size_t>(site)]};
+    Event event{
+        .address = address, .size = size, .thread = 0, .site = sites[static_cast<size_t>(site)]};
     event.kind = kind;
     event.stamped = false;
     stream.append(event);
     ++events;
   };
-  for (uint64_t i = 0; i < 200; ++i) {  // c[i][j] += a[i][k] * b[k][j]; a histogram; a list walk; a lock a round
+  for (uint64_t i = 0; i < 200;
+       ++i) {  // c[i][j] += a[i][k] * b[k][j]; a histogram; a list walk; a lock a round
     for (uint64_t j = 0; j < 20; ++j) {
       for (uint64_t k = 0; k < 20; ++k) {
         access(0, EventKind::kRead, 0x7f0000000000 + (i * 20 + k) * 8, 8);
@@ -192,8 +214,10 @@ TEST(ContainerSize, LoopsTakeFewBytes) {
     events += 2;
   }
   ASSERT_TRUE((*writer)->close());
-  const double bytes = static_cast<double>((*writer)->bytes_written()) / static_cast<double>(events);
-  std::printf("%.2f bytes an event on a loop workload (%llu events)\n", bytes, static_cast<unsigned long long>(events));
+  const double bytes =
+      static_cast<double>((*writer)->bytes_written()) / static_cast<double>(events);
+  std::printf("%.2f bytes an event on a loop workload (%llu events)\n", bytes,
+              static_cast<unsigned long long>(events));
   RecordProperty("bytes_per_event", std::to_string(bytes));
   EXPECT_LT(bytes, 3.0);
   auto source = open_container(file.path());

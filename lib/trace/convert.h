@@ -17,8 +17,8 @@ struct ConvertOptions {
   ConvertTo to = ConvertTo::kContainer;
   int zstd_level = 0;
   size_t chunk_size = 256 << 10;
-  bool partial = false;       // drop the stamps of plain accesses
-  bool approximate = false;   // strict STD: see TextWriter
+  bool partial = false;      // drop the stamps of plain accesses
+  bool approximate = false;  // strict STD: see TextWriter
   std::function<void(uint64_t events)> progress = {};
 };
 

@@ -21,7 +21,8 @@ constexpr std::array<uint32_t, 256> kTable = [] {
 }();
 
 #if defined(__x86_64__)
-__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(const void* data, size_t size, uint32_t seed) {
+__attribute__((target("sse4.2"))) uint32_t crc32c_sse42(const void* data, size_t size,
+                                                        uint32_t seed) {
   const auto* bytes = static_cast<const unsigned char*>(data);
   uint64_t crc = ~seed;
   for (; size >= 8; size -= 8, bytes += 8) {

@@ -1,4 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of the trace container. Uses the processor's instruction where there is one.
+// CRC-32C (Castagnoli), the checksum of the trace container. Uses the processor's instruction where
+// there is one.
 #pragma once
 
 #include <cstddef>

@@ -38,8 +38,9 @@ inline uint64_t load64(const uint8_t* p) {
 
 }  // namespace
 
-void ChunkDecoder::start(const uint8_t* payload, size_t size, uint64_t base_stamp, bool every_stamped, const StreamKey& key,
-                         ThreadId thread, DecoderContext* context) {
+void ChunkDecoder::start(const uint8_t* payload, size_t size, uint64_t base_stamp,
+                         bool every_stamped, const StreamKey& key, ThreadId thread,
+                         DecoderContext* context) {
   payload_ = p_ = payload;
   end_ = payload + size;
   if (table_ == nullptr) {
@@ -64,27 +65,32 @@ void ChunkDecoder::release_memory() {
   table_size_ = 0;
 }
 
-// The byte after the record, nullptr if its slot is not defined. May pass end_ (the caller checks), by less than kPadding.
-inline __attribute__((always_inline)) const uint8_t* ChunkDecoder::compact_access(const uint8_t* p, uint8_t tag, Event& out) {
-  uint32_t number = table_[previous_].successor;
+// The byte after the record, nullptr if its slot is not defined. May pass the end (the caller
+// checks), by less than kPadding.
+inline __attribute__((always_inline)) const uint8_t* ChunkDecoder::compact_access(const uint8_t* p,
+                                                                                  uint8_t tag,
+                                                                                  Hot& hot,
+                                                                                  Event& out) {
+  uint32_t number = hot.table[hot.previous].successor;
   if ((tag & DHT_COMPACT_PREDICTED) == 0) {
     number = *p++;
     if (number >= 0x80) number = (number & 0x7f) | (static_cast<uint32_t>(*p++) << 7);
-    if (number >= table_size_ || table_[number].site == kUndefinedSite) return nullptr;
+    if (number >= hot.table_size || hot.table[number].site == kUndefinedSite) return nullptr;
+    hot.table[hot.previous].successor = number;
   }
   const Delta& delta = kDelta[tag & DHT_COMPACT_LENGTH];
   const uint64_t bits = load64(p) & delta.mask;
-  Slot& slot = table_[number];
+  Slot& slot = hot.table[number];
   const uint64_t address = slot.predicted() + ((bits ^ delta.sign) - delta.sign);
   slot.saw(address);
-  follow(number);
+  hot.previous = number;
   out.address = address;
   out.size = 1ULL << ((tag >> DHT_COMPACT_SIZE_SHIFT) & 3);
-  out.thread = thread_;
+  out.thread = hot.thread;
   out.site = slot.site;
   out.kind = static_cast<EventKind>((tag >> 6) & 1);
   out.order = MemoryOrder::kPlain;
-  out.stamped = every_stamped_;
+  out.stamped = hot.stamped;
   out.other = 0;
   return p + delta.bytes;
 }
@@ -98,7 +104,8 @@ const uint8_t* ChunkDecoder::compact_other(const uint8_t* p, uint8_t tag, Event&
     out.kind = EventKind::kFunctionExit;
     return p;
   }
-  if (which != DHT_COMPACT_FUNCTION_ENTRY && which != DHT_COMPACT_FUNCTION_ENTRY_PREDICTED) return nullptr;
+  if (which != DHT_COMPACT_FUNCTION_ENTRY && which != DHT_COMPACT_FUNCTION_ENTRY_PREDICTED)
+    return nullptr;
   uint64_t number = table_[previous_].successor;
   if (which == DHT_COMPACT_FUNCTION_ENTRY) {
     p = get_varint(p, end_, number);
@@ -113,56 +120,62 @@ const uint8_t* ChunkDecoder::compact_other(const uint8_t* p, uint8_t tag, Event&
   return p;
 }
 
-ChunkDecoder::Stop ChunkDecoder::run(Event*& out, Event* out_end) {
+ChunkDecoder::Stop ChunkDecoder::run(Event*& out, Event* const out_end) {
   const Event* const first = out;
-  auto done = [&](Stop stop) {
-    events_ += static_cast<uint64_t>(out - first);
-    return stop;
-  };
+  Stop stop = Stop::kEnd;
   for (;;) {
-    while (p_ < end_ && *p_ >= DHT_COMPACT && !every_stamped_) {
-      if (out == out_end) return done(Stop::kFull);
-      const uint8_t tag = *p_;
-      const uint8_t* const next = (tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER ? compact_access(p_ + 1, tag, *out)
-                                                                                 : compact_other(p_ + 1, tag, *out);
-      if (next == nullptr || next > end_) return done(Stop::kBad);
-      p_ = next;
-      ++out;
-    }
-    if (p_ >= end_) return done(Stop::kEnd);
+    if (!every_stamped_ && !run_compact(out, out_end, stop)) break;
+    if (p_ >= end_) break;
     const Long what = long_record();
-    if (what == Long::kEnd) return done(Stop::kEnd);
-    if (what == Long::kBad) return done(Stop::kBad);
-    if (what == Long::kEvent) return done(Stop::kPending);
+    if (what == Long::kSkipped) continue;
+    stop = what == Long::kEvent ? Stop::kPending : what == Long::kEnd ? Stop::kEnd : Stop::kBad;
+    break;
   }
+  events_ += static_cast<uint64_t>(out - first);
+  return stop;
 }
 
-ChunkDecoder::Stop ChunkDecoder::scatter(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored) {
-  for (;;) {
-    while (p_ < end_ && *p_ >= DHT_COMPACT) {
-      const uint8_t tag = *p_;
-      Event event;
-      const uint8_t* next = (tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER ? compact_access(p_ + 1, tag, event)
-                                                                           : compact_other(p_ + 1, tag, event);
-      if (next == nullptr || next > end_) return Stop::kBad;
-      uint64_t step = 0;
-      next = get_varint(next, end_, step);
-      if (next == nullptr || step == 0 || stamp_ + step < stamp_) return Stop::kBad;
-      stamp_ += step;
-      const uint8_t* const record = p_;
-      p_ = next;
-      ++events_;
-      const uint64_t place = stamp_ - window_begin;
-      if (place >= window_size || window[place].kind != EventKind::kCount) {
-        pending_at_ = record;
-        pending_.event = event;
-        pending_.stamp = stamp_;
-        pending_.ranges.clear();
-        return Stop::kPending;
-      }
-      window[place] = event;
-      ++stored;
+// False: `stop` says why not to go on. True: at the end, or at a record that is not compact.
+bool ChunkDecoder::run_compact(Event*& out_reference, Event* const out_end, Stop& stop) {
+  Hot state = hot();
+  const uint8_t* p = p_;
+  const uint8_t* const end = end_;
+  Event* out = out_reference;
+  bool go_on = true;
+  while (p < end && *p >= DHT_COMPACT) {
+    if (out == out_end) {
+      stop = Stop::kFull;
+      go_on = false;
+      break;
     }
+    const uint8_t tag = *p;
+    const uint8_t* next;
+    if ((tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER) {
+      next = compact_access(p + 1, tag, state, *out);
+    } else {
+      previous_ = state.previous;
+      next = compact_other(p + 1, tag, *out);
+      state.previous = previous_;
+    }
+    if (next == nullptr || next > end) {
+      stop = Stop::kBad;
+      go_on = false;
+      break;
+    }
+    p = next;
+    ++out;
+  }
+  p_ = p;
+  previous_ = state.previous;
+  out_reference = out;
+  return go_on;
+}
+
+ChunkDecoder::Stop ChunkDecoder::scatter(Event* const window, const uint64_t window_begin,
+                                         const uint64_t window_size, uint64_t& stored) {
+  for (;;) {
+    Stop stop = Stop::kEnd;
+    if (!scatter_compact(window, window_begin, window_size, stored, stop)) return stop;
     if (p_ >= end_) return Stop::kEnd;
     const Long what = long_record();
     if (what == Long::kEnd) return Stop::kEnd;
@@ -171,14 +184,70 @@ ChunkDecoder::Stop ChunkDecoder::scatter(Event* window, uint64_t window_begin, u
   }
 }
 
+bool ChunkDecoder::scatter_compact(Event* const window, const uint64_t window_begin,
+                                   const uint64_t window_size, uint64_t& stored, Stop& stop) {
+  Hot state = hot();
+  const uint8_t* p = p_;
+  const uint8_t* const end = end_;
+  uint64_t stamp = stamp_, count = 0, placed = 0;
+  bool go_on = true;
+  while (p < end && *p >= DHT_COMPACT) {
+    const uint8_t tag = *p;
+    Event event;
+    const uint8_t* next;
+    if ((tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER) {
+      next = compact_access(p + 1, tag, state, event);
+    } else {
+      previous_ = state.previous;
+      next = compact_other(p + 1, tag, event);
+      state.previous = previous_;
+    }
+    uint64_t step = 0;
+    if (next == nullptr || (next = get_varint(next, end, step)) == nullptr || step == 0 ||
+        stamp + step < stamp) {
+      stop = Stop::kBad;
+      go_on = false;
+      break;
+    }
+    stamp += step;
+    ++count;
+    const uint64_t place = stamp - window_begin;
+    if (place >= window_size || window[place].kind != EventKind::kCount) {
+      pending_at_ = p;
+      pending_.event = event;
+      pending_.stamp = stamp;
+      pending_.ranges.clear();
+      stop = Stop::kPending;
+      go_on = false;
+      p = next;
+      break;
+    }
+    p = next;
+    window[place] = event;
+    ++placed;
+  }
+  p_ = p;
+  previous_ = state.previous;
+  stamp_ = stamp;
+  events_ += count;
+  stored += placed;
+  return go_on;
+}
+
 // One record that the fast paths do not take: below 0x80, or compact with a stamp.
 ChunkDecoder::Long ChunkDecoder::long_record() {
   const uint8_t tag = *p_;
   pending_at_ = p_;
   if (tag >= DHT_COMPACT) {
     Event& event = pending_.event;
-    const uint8_t* next = (tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER ? compact_access(p_ + 1, tag, event)
-                                                                         : compact_other(p_ + 1, tag, event);
+    const uint8_t* next;
+    if ((tag & DHT_COMPACT_LENGTH) != DHT_COMPACT_OTHER) {
+      Hot state = hot();
+      next = compact_access(p_ + 1, tag, state, event);
+      previous_ = state.previous;
+    } else {
+      next = compact_other(p_ + 1, tag, event);
+    }
     if (next == nullptr || next > end_) return Long::kBad;
     uint64_t step = 0;
     next = get_varint(next, end_, step);
@@ -239,21 +308,27 @@ bool ChunkDecoder::event_record(uint32_t kind, const uint8_t* p, const uint8_t* 
   return true;
 }
 
-bool ChunkDecoder::event_fields(Event& event, uint8_t flags, Slot& slot, const uint8_t* p, const uint8_t* end) {
+bool ChunkDecoder::event_fields(Event& event, uint8_t flags, Slot& slot, const uint8_t* p,
+                                const uint8_t* end) {
   uint64_t value = 0;
   if (has_size(event.kind)) {
     const uint32_t code = (flags >> DHT_EVENT_SIZE_SHIFT) & DHT_EVENT_SIZE_MASK;
     event.size = 1ULL << code;
-    if (code == DHT_EVENT_SIZE_EXPLICIT && (p = get_varint(p, end, event.size)) == nullptr) return false;
+    if (code == DHT_EVENT_SIZE_EXPLICIT && (p = get_varint(p, end, event.size)) == nullptr)
+      return false;
   }
   if (is_region(event.kind)) {
     uint64_t count = 0;
-    if ((p = get_varint(p, end, event.address)) == nullptr || (p = get_varint(p, end, count)) == nullptr) return false;
-    if (count > static_cast<uint64_t>(end - p) / 2 || count > DHT_MAX_RANGES) return false;  // a range takes two bytes at least
+    if ((p = get_varint(p, end, event.address)) == nullptr ||
+        (p = get_varint(p, end, count)) == nullptr)
+      return false;
+    if (count > static_cast<uint64_t>(end - p) / 2 || count > DHT_MAX_RANGES)
+      return false;  // a range takes two bytes at least
     uint64_t at = 0;
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t length = 0;
-      if ((p = get_varint(p, end, value)) == nullptr || (p = get_varint(p, end, length)) == nullptr) return false;
+      if ((p = get_varint(p, end, value)) == nullptr || (p = get_varint(p, end, length)) == nullptr)
+        return false;
       const uint64_t begin = at + static_cast<uint64_t>(unzigzag(value));
       at = begin + length;
       if (at < begin) return false;
@@ -267,12 +342,13 @@ bool ChunkDecoder::event_fields(Event& event, uint8_t flags, Slot& slot, const u
   } else if (names_thread(event.kind)) {
     uint64_t tid = 0, pid = key_.pid, generation = key_.generation;
     if ((p = get_varint(p, end, tid)) == nullptr) return false;
-    if ((flags & DHT_EVENT_FOREIGN) != 0 &&
-        ((p = get_varint(p, end, pid)) == nullptr || (p = get_varint(p, end, generation)) == nullptr)) {
+    if ((flags & DHT_EVENT_FOREIGN) != 0 && ((p = get_varint(p, end, pid)) == nullptr ||
+                                             (p = get_varint(p, end, generation)) == nullptr)) {
       return false;
     }
     if ((tid | pid | generation) > 0xffffffffU) return false;
-    event.other = context_->thread({static_cast<uint32_t>(pid), static_cast<uint32_t>(generation), static_cast<uint32_t>(tid)});
+    event.other = context_->thread({static_cast<uint32_t>(pid), static_cast<uint32_t>(generation),
+                                    static_cast<uint32_t>(tid)});
   }
   return true;
 }
@@ -287,8 +363,11 @@ bool ChunkDecoder::site_record(const uint8_t* p, const uint8_t* end) {
     if (end - p > static_cast<ptrdiff_t>(DHT_MAX_TEXT)) return false;
     site = context_->sites.label({reinterpret_cast<const char*>(p), static_cast<size_t>(end - p)});
   } else if (kind == 0) {
-    if ((p = get_varint(p, end, module)) == nullptr || get_varint(p, end, offset) == nullptr || module > 0xffffffffU) return false;
-    site = context_->sites.place(context_->sites.module(key_.pid, key_.generation, static_cast<uint32_t>(module)), offset);
+    if ((p = get_varint(p, end, module)) == nullptr || get_varint(p, end, offset) == nullptr ||
+        module > 0xffffffffU)
+      return false;
+    site = context_->sites.place(
+        context_->sites.module(key_.pid, key_.generation, static_cast<uint32_t>(module)), offset);
   }  // a kind of a later version: the events stay, without a site
   if (number >= table_size_) {
     const size_t grown_size = std::bit_ceil(number + 1);
@@ -299,7 +378,8 @@ bool ChunkDecoder::site_record(const uint8_t* p, const uint8_t* end) {
     table_size_ = grown_size;
   }
   const auto slot = static_cast<uint32_t>(number);
-  table_[slot] = Slot{.last = table_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
+  table_[slot] = Slot{
+      .last = table_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
   return true;
 }
 

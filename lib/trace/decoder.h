@@ -1,9 +1,10 @@
-// Turns the payload of one chunk back into events. The inverse of encoder.h, for bytes that nobody can be trusted
-// to have written well: no read past the payload, no allocation from a count, a malformed record ends the chunk.
+// Turns the payload of one chunk back into events. The inverse of encoder.h, for bytes that nobody
+// can be trusted to have written well: no read past the payload, no allocation from a count, a
+// malformed record ends the chunk.
 //
-// run() is the hot path: it writes unstamped compact accesses straight into the caller's events until something
-// else comes; that something is decoded into pending(). Speed rests on the payload being followed by kPadding
-// readable bytes, so that one bounds check per record is enough.
+// run() is the hot path: it writes unstamped compact accesses straight into the caller's events
+// until something else comes; that something is decoded into pending(). Speed rests on the payload
+// being followed by kPadding readable bytes, so that one bounds check per record is enough.
 #pragma once
 
 #include <cstdint>
@@ -43,8 +44,8 @@ class ChunkDecoder {
   };
 
   // payload[size .. size + kPadding) must be readable. `key` and `thread` are the stream's.
-  void start(const uint8_t* payload, size_t size, uint64_t base_stamp, bool every_stamped, const StreamKey& key, ThreadId thread,
-             DecoderContext* context);
+  void start(const uint8_t* payload, size_t size, uint64_t base_stamp, bool every_stamped,
+             const StreamKey& key, ThreadId thread, DecoderContext* context);
 
   // After start() with less: the payload has `size` bytes after all.
   void extend(size_t size) { end_ = payload_ + size; }
@@ -54,28 +55,46 @@ class ChunkDecoder {
   Stop run(Event*& out, Event* out_end);
 
   // For chunks in which every event is stamped, on a dense total order: stores each event at
-  // window[stamp - window_begin] until one falls outside (then it is pending) or something else comes.
-  // A place that is taken (kind != kCount) makes that event pending too.
+  // window[stamp - window_begin] until one falls outside (then it is pending) or something else
+  // comes. A place that is taken (kind != kCount) makes that event pending too.
   Stop scatter(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored);
 
   Pending& pending() { return pending_; }
   uint64_t stamp() const { return stamp_; }
-  uint64_t events() const { return events_; }        // decoded so far, pending included
+  uint64_t events() const { return events_; }  // decoded so far, pending included
   uint64_t unknown_records() const { return unknown_records_; }
   size_t offset() const { return static_cast<size_t>(p_ - payload_); }
-  size_t pending_offset() const { return static_cast<size_t>(pending_at_ - payload_); }  // of the pending record
-  size_t memory() const { return table_size_ * sizeof(Slot) + pending_.ranges.capacity() * sizeof(Range); }
+  size_t pending_offset() const {
+    return static_cast<size_t>(pending_at_ - payload_);
+  }  // of the pending record
+  size_t memory() const {
+    return table_size_ * sizeof(Slot) + pending_.ranges.capacity() * sizeof(Range);
+  }
   void release_memory();
 
  private:
+  bool run_compact(Event*& out, Event* out_end, Stop& stop);
+  bool scatter_compact(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored,
+                       Stop& stop);
   enum class Long { kEvent, kSkipped, kEnd, kBad };
-  const uint8_t* compact_access(const uint8_t* p, uint8_t tag, Event& out);
+  // What the hot loops keep in registers: stores through Event* may alias members, not these.
+  struct Hot {
+    Slot* table;
+    size_t table_size;
+    uint32_t previous;
+    ThreadId thread;
+    bool stamped;
+  };
+  Hot hot() const { return {table_.get(), table_size_, previous_, thread_, every_stamped_}; }
+  static const uint8_t* compact_access(const uint8_t* p, uint8_t tag, Hot& hot, Event& out);
   const uint8_t* compact_other(const uint8_t* p, uint8_t tag, Event& out);
   Long long_record();
   bool event_record(uint32_t kind, const uint8_t* p, const uint8_t* end);
   bool event_fields(Event& event, uint8_t flags, Slot& slot, const uint8_t* p, const uint8_t* end);
   bool site_record(const uint8_t* p, const uint8_t* end);
-  bool is_defined(uint64_t slot) const { return slot < table_size_ && table_[slot].site != kUndefinedSite; }
+  bool is_defined(uint64_t slot) const {
+    return slot < table_size_ && table_[slot].site != kUndefinedSite;
+  }
   void follow(uint32_t slot) {
     table_[previous_].successor = slot;
     previous_ = slot;

@@ -13,7 +13,9 @@ namespace {
 uint32_t length_code(int64_t delta) {
   for (uint32_t code = 0; code < DHT_COMPACT_OTHER; ++code) {
     const unsigned bits = dht_delta_bytes[code] * 8;
-    if (bits == 0 ? delta == 0 : bits == 64 || (delta >= -(1LL << (bits - 1)) && delta < (1LL << (bits - 1)))) return code;
+    if (bits == 0 ? delta == 0
+                  : bits == 64 || (delta >= -(1LL << (bits - 1)) && delta < (1LL << (bits - 1))))
+      return code;
   }
   return 6;
 }
@@ -40,7 +42,8 @@ uint32_t ChunkEncoder::define(SiteId site, const SiteDefinition& definition) {
   } else {
     slots_.resize(slot + 1);
   }
-  slots_[slot] = Slot{.last = slots_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
+  slots_[slot] = Slot{
+      .last = slots_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
   if (site >= slot_of_site_.size()) slot_of_site_.resize(site + 1);
   slot_of_site_[site] = static_cast<uint16_t>(slot);
 
@@ -49,7 +52,8 @@ uint32_t ChunkEncoder::define(SiteId site, const SiteDefinition& definition) {
   scratch_.push_back(definition.is_label ? 1 : 0);
   if (definition.is_label) {
     const size_t length = std::min<size_t>(definition.label.size(), DHT_MAX_TEXT);
-    scratch_.insert(scratch_.end(), definition.label.begin(), definition.label.begin() + static_cast<ptrdiff_t>(length));
+    scratch_.insert(scratch_.end(), definition.label.begin(),
+                    definition.label.begin() + static_cast<ptrdiff_t>(length));
   } else {
     put_varint(scratch_, definition.module);
     put_varint(scratch_, definition.offset);
@@ -69,8 +73,8 @@ void ChunkEncoder::follow(uint32_t slot) {
   previous_ = slot;
 }
 
-void ChunkEncoder::append(const Event& event, uint32_t slot, uint64_t stamp, std::span<const Range> ranges,
-                          const StreamKey* other_process) {
+void ChunkEncoder::append(const Event& event, uint32_t slot, uint64_t stamp,
+                          std::span<const Range> ranges, const StreamKey* other_process) {
   if (every_stamped_ != (stamp != kUnstamped) || !append_compact(event, slot, stamp)) {
     append_long(event, slot, stamp, ranges, other_process);
   }
@@ -85,7 +89,8 @@ bool ChunkEncoder::append_compact(const Event& event, uint32_t slot, uint64_t st
     bytes_.push_back(DHT_COMPACT | (DHT_COMPACT_FUNCTION_EXIT << 3) | DHT_COMPACT_OTHER);
   } else if (event.kind == EventKind::kFunctionEntry) {
     if (slots_[slot].predicted() != event.address) return false;
-    const uint32_t which = predicted ? DHT_COMPACT_FUNCTION_ENTRY_PREDICTED : DHT_COMPACT_FUNCTION_ENTRY;
+    const uint32_t which =
+        predicted ? DHT_COMPACT_FUNCTION_ENTRY_PREDICTED : DHT_COMPACT_FUNCTION_ENTRY;
     bytes_.push_back(static_cast<uint8_t>(DHT_COMPACT | (which << 3) | DHT_COMPACT_OTHER));
     if (!predicted) put_varint(bytes_, slot);
     slots_[slot].saw(event.address);
@@ -96,10 +101,12 @@ bool ChunkEncoder::append_compact(const Event& event, uint32_t slot, uint64_t st
     const auto delta = static_cast<int64_t>(event.address - slots_[slot].predicted());
     const uint32_t code = length_code(delta);
     const auto log2_size = static_cast<uint32_t>(std::countr_zero(event.size));
-    bytes_.push_back(static_cast<uint8_t>(DHT_COMPACT | (event.kind == EventKind::kWrite ? DHT_COMPACT_WRITE : 0U) |
-                                          (log2_size << DHT_COMPACT_SIZE_SHIFT) | (predicted ? DHT_COMPACT_PREDICTED : 0U) | code));
+    bytes_.push_back(static_cast<uint8_t>(
+        DHT_COMPACT | (event.kind == EventKind::kWrite ? DHT_COMPACT_WRITE : 0U) |
+        (log2_size << DHT_COMPACT_SIZE_SHIFT) | (predicted ? DHT_COMPACT_PREDICTED : 0U) | code));
     if (!predicted) put_varint(bytes_, slot);
-    for (unsigned i = 0; i < dht_delta_bytes[code]; ++i) bytes_.push_back(static_cast<uint8_t>(static_cast<uint64_t>(delta) >> (8 * i)));
+    for (unsigned i = 0; i < dht_delta_bytes[code]; ++i)
+      bytes_.push_back(static_cast<uint8_t>(static_cast<uint64_t>(delta) >> (8 * i)));
     slots_[slot].saw(event.address);
     follow(slot);
   }
@@ -107,19 +114,22 @@ bool ChunkEncoder::append_compact(const Event& event, uint32_t slot, uint64_t st
   return true;
 }
 
-void ChunkEncoder::append_long(const Event& event, uint32_t slot, uint64_t stamp, std::span<const Range> ranges,
-                               const StreamKey* other_process) {
+void ChunkEncoder::append_long(const Event& event, uint32_t slot, uint64_t stamp,
+                               std::span<const Range> ranges, const StreamKey* other_process) {
   scratch_.clear();
   const bool log2_fits = std::has_single_bit(event.size) && event.size <= 64;
-  const uint32_t size_code = log2_fits ? static_cast<uint32_t>(std::countr_zero(event.size)) : DHT_EVENT_SIZE_EXPLICIT;
+  const uint32_t size_code =
+      log2_fits ? static_cast<uint32_t>(std::countr_zero(event.size)) : DHT_EVENT_SIZE_EXPLICIT;
   const bool foreign = names_thread(event.kind) && other_process != nullptr;
-  scratch_.push_back(static_cast<uint8_t>((stamp != kUnstamped ? DHT_EVENT_STAMPED : 0U) |
-                                          (static_cast<uint32_t>(event.order) << DHT_EVENT_ORDER_SHIFT) |
-                                          (has_size(event.kind) ? size_code << DHT_EVENT_SIZE_SHIFT : 0U) |
-                                          (foreign ? DHT_EVENT_FOREIGN : 0U)));
+  scratch_.push_back(
+      static_cast<uint8_t>((stamp != kUnstamped ? DHT_EVENT_STAMPED : 0U) |
+                           (static_cast<uint32_t>(event.order) << DHT_EVENT_ORDER_SHIFT) |
+                           (has_size(event.kind) ? size_code << DHT_EVENT_SIZE_SHIFT : 0U) |
+                           (foreign ? DHT_EVENT_FOREIGN : 0U)));
   if (stamp != kUnstamped) put_varint(scratch_, stamp - stamp_);
   put_varint(scratch_, slot);
-  if (has_size(event.kind) && size_code == DHT_EVENT_SIZE_EXPLICIT) put_varint(scratch_, event.size);
+  if (has_size(event.kind) && size_code == DHT_EVENT_SIZE_EXPLICIT)
+    put_varint(scratch_, event.size);
   if (is_region(event.kind)) {
     put_varint(scratch_, event.address);
     put_varint(scratch_, ranges.size());

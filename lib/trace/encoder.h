@@ -1,7 +1,9 @@
-// Turns the events of one stream into the payload of one chunk (abi/trace_format.h says how records look).
+// Turns the events of one stream into the payload of one chunk (abi/trace_format.h says how records
+// look).
 //
-// The caller assigns stamps and decides when a chunk is full; begin() forgets everything, which is what makes
-// chunks independent. decoder.h is the inverse; container_test.cc holds the two equal on random events.
+// The caller assigns stamps and decides when a chunk is full; begin() forgets everything, which is
+// what makes chunks independent. decoder.h is the inverse; container_test.cc holds the two equal on
+// random events.
 #pragma once
 
 #include <cstdint>
@@ -40,11 +42,13 @@ class ChunkEncoder {
   void begin(uint64_t base_stamp, bool every_stamped);
 
   // The slot of `site` in this chunk, or 0 if it has none yet: then define() it.
-  uint32_t slot_of(SiteId site) const { return site < slot_of_site_.size() ? slot_of_site_[site] : 0; }
+  uint32_t slot_of(SiteId site) const {
+    return site < slot_of_site_.size() ? slot_of_site_[site] : 0;
+  }
   uint32_t define(SiteId site, const SiteDefinition& definition);
 
-  // `stamp` is kUnstamped or above every earlier stamp. `other_process` is where a forked or joined thread lives, null
-  // for the same process; event.other is then its tid.
+  // `stamp` is kUnstamped or above every earlier stamp. `other_process` is where a forked or joined
+  // thread lives, null for the same process; event.other is then its tid.
   void append(const Event& event, uint32_t slot, uint64_t stamp, std::span<const Range> ranges,
               const StreamKey* other_process = nullptr);
 

@@ -1,9 +1,9 @@
 // One entry of a trace, as engines see it, and the Source that yields them.
 //
-// A Source turns any trace (our container, STD text, a generator) into one sequence of Events that is
-// consistent with the observed order: stamped events come in stamp order; the unstamped accesses of a thread
-// follow directly the stamped event that precedes them in that thread. Identifiers are dense: threads and
-// sites are numbered from 0 in order of appearance and named by the Source.
+// A Source turns any trace (our container, STD text, a generator) into one sequence of Events that
+// is consistent with the observed order: stamped events come in stamp order; the unstamped accesses
+// of a thread follow directly the stamped event that precedes them in that thread. Identifiers are
+// dense: threads and sites are numbered from 0 in order of appearance and named by the Source.
 #pragma once
 
 #include <cstdint>
@@ -22,36 +22,46 @@ using SiteId = uint32_t;    // dense index of an interned site
 inline constexpr SiteId kNoSite = 0xffffffffU;
 
 enum class EventKind : uint8_t {
-  kRead,           // address, size; order is kPlain or the atomic order
-  kWrite,          // "
+  kRead,             // address, size; order is kPlain or the atomic order
+  kWrite,            // "
   kReadModifyWrite,  // atomic only; a failed compare-exchange is a kRead with its failure order
-  kFence,          // order
-  kAcquire,        // address = lock; exclusive
-  kRelease,        // "
-  kAcquireShared,  // address = lock
-  kReleaseShared,  // "
-  kFork,           // other = the new thread
-  kJoin,           // other = the thread that ended
-  kNotify,         // address = condition; orders before every later kWait on it
-  kWait,           // address = condition: return from the wait
-  kBarrierEnter,   // address = barrier
-  kBarrierLeave,   // "
-  kSemaphorePost,  // address = semaphore
-  kSemaphoreWait,  // " return from the wait
-  kOnceDone,       // address = once flag or static guard: initialisation finished
-  kOnceSeen,       // " found it finished
-  kAlloc,          // address, size: the history of these bytes ends here
-  kFree,           // address, size: a write to all of them
-  kFunctionEntry,  // site = call site; address = function, 0 if unknown
+  kFence,            // order
+  kAcquire,          // address = lock; exclusive
+  kRelease,          // "
+  kAcquireShared,    // address = lock
+  kReleaseShared,    // "
+  kFork,             // other = the new thread
+  kJoin,             // other = the thread that ended
+  kNotify,           // address = condition; orders before every later kWait on it
+  kWait,             // address = condition: return from the wait
+  kBarrierEnter,     // address = barrier
+  kBarrierLeave,     // "
+  kSemaphorePost,    // address = semaphore
+  kSemaphoreWait,    // " return from the wait
+  kOnceDone,         // address = once flag or static guard: initialisation finished
+  kOnceSeen,         // " found it finished
+  kAlloc,            // address, size: the history of these bytes ends here
+  kFree,             // address, size: a write to all of them
+  kFunctionEntry,    // site = call site; address = function, 0 if unknown
   kFunctionExit,
-  kRegionBegin,    // uninstrumented code entered: ranges = what it can reach, address = module entered (0: unknown)
+  kRegionBegin,    // uninstrumented code entered: ranges = what it can reach, address = module
+                   // entered (0: unknown)
   kRegionEnd,      // left; ranges = what became reachable since
   kHappensBefore,  // address = annotation: release
   kHappensAfter,   // " acquire
   kCount
 };
 
-enum class MemoryOrder : uint8_t { kPlain, kRelaxed, kConsume, kAcquire, kRelease, kAcqRel, kSeqCst, kCount };
+enum class MemoryOrder : uint8_t {
+  kPlain,
+  kRelaxed,
+  kConsume,
+  kAcquire,
+  kRelease,
+  kAcqRel,
+  kSeqCst,
+  kCount
+};
 
 struct Range {
   uint64_t begin = 0;
@@ -67,7 +77,8 @@ struct Event {
   EventKind kind = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
   bool stamped = true;  // its place among the events of other threads was observed
-  uint32_t other = 0;   // fork, join: the other thread; regions: index of its first range in the Batch
+  uint32_t other =
+      0;  // fork, join: the other thread; regions: index of its first range in the Batch
 
   friend bool operator==(const Event&, const Event&) = default;
 };
@@ -81,31 +92,32 @@ struct Batch {
 
 // What is known about a site: a label of a text trace, or a place in a module.
 struct SiteInfo {
-  std::string label;      // STD's location field; empty when module/offset is given
-  std::string module;     // path as mapped in the traced process
-  std::string build_id;   // hex, may be empty
-  uint64_t offset = 0;    // in the module's file address space (what DWARF and addr2line use)
+  std::string label;     // STD's location field; empty when module/offset is given
+  std::string module;    // path as mapped in the traced process
+  std::string build_id;  // hex, may be empty
+  uint64_t offset = 0;   // in the module's file address space (what DWARF and addr2line use)
 };
 
 class Source {
  public:
   virtual ~Source() = default;
 
-  // The next batch; an empty batch at the end. A damaged trace is not an error: what was readable is yielded
-  // and the damage is counted and described in `problems`. An Error means that nothing more can be read.
+  // The next batch; an empty batch at the end. A damaged trace is not an error: what was readable
+  // is yielded and the damage is counted and described in `problems`. An Error means that nothing
+  // more can be read.
   virtual Result<Batch> next() = 0;
   // Back to the first event, for engines that need a second pass. Identifiers keep their meaning.
   virtual Status rewind() = 0;
 
-  virtual bool total_order() const = 0;  // every event's place was observed
-  virtual size_t thread_count() const = 0;   // so far
+  virtual bool total_order() const = 0;     // every event's place was observed
+  virtual size_t thread_count() const = 0;  // so far
   virtual std::string thread_name(ThreadId thread) const = 0;
   virtual SiteInfo site(SiteId site) const = 0;
   // The name of a location, lock or other object as people wrote it (text traces), or hexadecimal.
   virtual std::string object_name(uint64_t address, EventKind kind) const = 0;
 
-  virtual Counters counters() const = 0;                     // losses, and statistics such as events read
-  virtual std::span<const std::string> problems() const = 0; // one line each, with the offset
+  virtual Counters counters() const = 0;  // losses, and statistics such as events read
+  virtual std::span<const std::string> problems() const = 0;  // one line each, with the offset
 };
 
 }  // namespace deadheat::trace

@@ -49,12 +49,16 @@ constexpr std::array<std::string_view, static_cast<size_t>(MemoryOrder::kCount)>
 
 // The container's numbers are for ever; the enum is the same list.
 static_assert(static_cast<int>(EventKind::kCount) == DHT_EVENT_KINDS);
-static_assert(static_cast<int>(EventKind::kFence) == DHT_FENCE && static_cast<int>(EventKind::kJoin) == DHT_JOIN);
-static_assert(static_cast<int>(EventKind::kOnceSeen) == DHT_ONCE_SEEN && static_cast<int>(EventKind::kFree) == DHT_FREE);
+static_assert(static_cast<int>(EventKind::kFence) == DHT_FENCE &&
+              static_cast<int>(EventKind::kJoin) == DHT_JOIN);
+static_assert(static_cast<int>(EventKind::kOnceSeen) == DHT_ONCE_SEEN &&
+              static_cast<int>(EventKind::kFree) == DHT_FREE);
 static_assert(static_cast<int>(EventKind::kRegionEnd) == DHT_REGION_END);
 static_assert(static_cast<int>(EventKind::kHappensAfter) == DHT_HAPPENS_AFTER);
 
-const Names& names(EventKind kind) { return kNames[kind < EventKind::kCount ? static_cast<size_t>(kind) : 0]; }
+const Names& names(EventKind kind) {
+  return kNames[kind < EventKind::kCount ? static_cast<size_t>(kind) : 0];
+}
 
 }  // namespace
 

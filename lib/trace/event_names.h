@@ -1,4 +1,5 @@
-// How event kinds and memory orders are written in the text form, and which name space an event's address is in.
+// How event kinds and memory orders are written in the text form, and which name space an event's
+// address is in.
 #pragma once
 
 #include <optional>
@@ -9,7 +10,8 @@
 
 namespace deadheat::trace {
 
-// "r", "w", "acq", "barrier_enter": the operation as the text form writes it (atomics: "load", "store", "rmw").
+// "r", "w", "acq", "barrier_enter": the operation as the text form writes it (atomics: "load",
+// "store", "rmw").
 std::string_view text_name(EventKind kind);
 std::string_view text_name(MemoryOrder order);  // "relaxed"; "" for kPlain
 // "read", "write", "fence", ...: for people.
@@ -25,19 +27,26 @@ NameSpace name_space(EventKind kind);
 // Whether `address` means something for this kind.
 bool has_address(EventKind kind);
 inline bool has_size(EventKind kind) {
-  return kind <= EventKind::kReadModifyWrite || kind == EventKind::kAlloc || kind == EventKind::kFree;
+  return kind <= EventKind::kReadModifyWrite || kind == EventKind::kAlloc ||
+         kind == EventKind::kFree;
 }
-inline bool is_region(EventKind kind) { return kind == EventKind::kRegionBegin || kind == EventKind::kRegionEnd; }
-inline bool names_thread(EventKind kind) { return kind == EventKind::kFork || kind == EventKind::kJoin; }
+inline bool is_region(EventKind kind) {
+  return kind == EventKind::kRegionBegin || kind == EventKind::kRegionEnd;
+}
+inline bool names_thread(EventKind kind) {
+  return kind == EventKind::kFork || kind == EventKind::kJoin;
+}
 // Events whose place among other threads' a recorder may leave out.
 inline bool may_be_unstamped(const Event& event) {
-  return ((event.kind == EventKind::kRead || event.kind == EventKind::kWrite) && event.order == MemoryOrder::kPlain) ||
+  return ((event.kind == EventKind::kRead || event.kind == EventKind::kWrite) &&
+          event.order == MemoryOrder::kPlain) ||
          event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit;
 }
 
-// Named objects of a text trace get addresses from these bases, `kNameStride` apart. They lie where no Linux x86-64
-// or aarch64 program maps memory by itself.
-inline constexpr uint64_t kNameBase[kNameSpaces] = {0x100000000000ULL, 0x200000000000ULL, 0x300000000000ULL, 0x400000000000ULL};
+// Named objects of a text trace get addresses from these bases, `kNameStride` apart. They lie where
+// no Linux x86-64 or aarch64 program maps memory by itself.
+inline constexpr uint64_t kNameBase[kNameSpaces] = {0x100000000000ULL, 0x200000000000ULL,
+                                                    0x300000000000ULL, 0x400000000000ULL};
 inline constexpr uint64_t kNameStride = 8;
 inline constexpr uint64_t kNameSpan = 0x100000000000ULL;
 

@@ -1,4 +1,5 @@
-// Damaged and lying containers: one clear line with the offset, what was readable is kept, nothing crashes or balloons.
+// Damaged and lying containers: one clear line with the offset, what was readable is kept, nothing
+// crashes or balloons.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -66,8 +67,10 @@ Reading read(const Bytes& bytes, const ContainerOptions& options = {}) {
   // Numbers of threads and sites depend on what survived; names do not.
   for (WholeEvent& event : reading.events) {
     event.event.thread = number_in((*source)->thread_name(event.event.thread));
-    if (names_thread(event.event.kind)) event.event.other = number_in((*source)->thread_name(event.event.other));
-    if (event.event.site != kNoSite) event.event.site = number_in((*source)->site(event.event.site).label);
+    if (names_thread(event.event.kind))
+      event.event.other = number_in((*source)->thread_name(event.event.other));
+    if (event.event.site != kNoSite)
+      event.event.site = number_in((*source)->site(event.event.site).label);
   }
   reading.problems.assign((*source)->problems().begin(), (*source)->problems().end());
   reading.counters = (*source)->counters();
@@ -76,7 +79,8 @@ Reading read(const Bytes& bytes, const ContainerOptions& options = {}) {
 }
 
 // A small trace of three threads in many chunks.
-Bytes small_trace(bool total_order, bool dense, int zstd_level, std::vector<WholeEvent>* events = nullptr) {
+Bytes small_trace(bool total_order, bool dense, int zstd_level,
+                  std::vector<WholeEvent>* events = nullptr) {
   ScratchFile file;
   WriterOptions options;
   options.chunk_size = 120;
@@ -85,7 +89,9 @@ Bytes small_trace(bool total_order, bool dense, int zstd_level, std::vector<Whol
   options.zstd_level = zstd_level;
   auto writer = TraceWriter::create(file.path(), options);
   Random random(7);
-  for (uint32_t i = 0; i < 10; ++i) (*writer)->site({.label = "line " + std::to_string(i), .module = {}, .build_id = {}, .offset = 0});
+  for (uint32_t i = 0; i < 10; ++i)
+    (*writer)->site(
+        {.label = "line " + std::to_string(i), .module = {}, .build_id = {}, .offset = 0});
   for (int i = 0; i < 120; ++i) {
     const WholeEvent made = random_event(random, static_cast<ThreadId>(random.below(3)), 3, 10);
     (*writer)->stream(made.event.thread).append(made.event, made.ranges);
@@ -117,7 +123,8 @@ void append_chunk(Bytes& file, dht_chunk_header header, const Bytes& payload) {
   file.insert(file.end(), payload.begin(), payload.end());
 }
 
-dht_chunk_header thread_chunk(uint32_t tid, uint64_t sequence, uint64_t base, uint64_t last, uint64_t events) {
+dht_chunk_header thread_chunk(uint32_t tid, uint64_t sequence, uint64_t base, uint64_t last,
+                              uint64_t events) {
   dht_chunk_header header{};
   header.domain = DHT_DOMAIN_THREAD;
   header.pid = 1;
@@ -150,12 +157,16 @@ TEST(Hostile, EveryTruncation) {
     const Bytes whole_file = small_trace(total, true, 0, &all);
     size_t most = 0;
     for (size_t size = 0; size < whole_file.size(); ++size) {
-      const Reading reading = read(Bytes(whole_file.begin(), whole_file.begin() + static_cast<ptrdiff_t>(size)));
+      const Reading reading =
+          read(Bytes(whole_file.begin(), whole_file.begin() + static_cast<ptrdiff_t>(size)));
       // Only the padding after the last chunk can go unnoticed.
-      ASSERT_TRUE(!reading.problems.empty() || (size + 8 > whole_file.size() && reading.events.size() == all.size())) << "cut at " << size;
+      ASSERT_TRUE(!reading.problems.empty() ||
+                  (size + 8 > whole_file.size() && reading.events.size() == all.size()))
+          << "cut at " << size;
       ASSERT_LE(reading.events.size(), all.size());
       if (total) {
-        ASSERT_TRUE(std::equal(reading.events.begin(), reading.events.end(), all.begin())) << "cut at " << size;
+        ASSERT_TRUE(std::equal(reading.events.begin(), reading.events.end(), all.begin()))
+            << "cut at " << size;
       }
       most = std::max(most, reading.events.size());
     }
@@ -174,7 +185,8 @@ TEST(Hostile, BitFlips) {
       for (int i = 0; i < 700; ++i) {
         Bytes bytes = sound;
         const uint64_t flips = 1 + random.below(4);
-        for (uint64_t flip = 0; flip < flips; ++flip) bytes[random.below(bytes.size())] ^= static_cast<uint8_t>(1U << random.below(8));
+        for (uint64_t flip = 0; flip < flips; ++flip)
+          bytes[random.below(bytes.size())] ^= static_cast<uint8_t>(1U << random.below(8));
         const Reading reading = read(bytes);
         ASSERT_TRUE(!reading.problems.empty() || reading.events == all) << "flip " << i;
         read(bytes, {.ignore_gaps = true, .memory_limit = 4096, .batch_events = 16});
@@ -183,7 +195,8 @@ TEST(Hostile, BitFlips) {
   }
 }
 
-// As a writer with a bug would: payloads damaged, checksums right. Reaches the decoder, which flips rarely do.
+// As a writer with a bug would: payloads damaged, checksums right. Reaches the decoder, which flips
+// rarely do.
 TEST(Hostile, DamagedRecordsWithValidChecksums) {
   Random random(21);
   const Bytes sound = small_trace(false, true, 0);
@@ -194,7 +207,8 @@ TEST(Hostile, DamagedRecordsWithValidChecksums) {
       dht_chunk_header header;
       std::memcpy(&header, bytes.data() + at, sizeof header);
       if (header.stored_size > 0 && random.chance(0.2)) {
-        bytes[at + sizeof header + random.below(header.stored_size)] ^= static_cast<uint8_t>(1 + random.below(255));
+        bytes[at + sizeof header + random.below(header.stored_size)] ^=
+            static_cast<uint8_t>(1 + random.below(255));
         header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
         seal(header);
         std::memcpy(bytes.data() + at, &header, sizeof header);
@@ -213,14 +227,16 @@ TEST(Hostile, NotATrace) {
   newer[8] = 9;
   const Reading reading = read(newer);
   EXPECT_FALSE(reading.opened);
-  EXPECT_EQ(reading.problems.at(0), "bytes: trace version 9 at offset 8; this deadheat reads version 1");
+  EXPECT_EQ(reading.problems.at(0),
+            "bytes: trace version 9 at offset 8; this deadheat reads version 1");
   const Reading empty = read(file_header(DHT_FILE_DENSE_STAMPS));
   EXPECT_TRUE(empty.opened);
   EXPECT_EQ(empty.problems.size(), 1U);
 }
 
 TEST(Hostile, GiganticCounts) {
-  // A header whose sizes exceed the file; a region with 2^60 ranges; a text longer than the payload; 2^62 events.
+  // A header whose sizes exceed the file; a region with 2^60 ranges; a text longer than the
+  // payload; 2^62 events.
   for (const uint64_t size : {uint64_t{1} << 20, uint64_t{1} << 40, ~uint64_t{0}}) {
     Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
     dht_chunk_header header = thread_chunk(1, 0, 0, 1, uint64_t{1} << 62);
@@ -245,7 +261,8 @@ TEST(Hostile, GiganticCounts) {
 TEST(Hostile, DecompressionBombsStayWithinTheLimit) {
   // 40 streams, each a frame of some hundred bytes that unfolds to 1 MiB of accesses.
   Bytes raw(1 << 20);
-  for (uint8_t& byte : raw) byte = DHT_COMPACT | DHT_COMPACT_PREDICTED;  // reads of one byte at the predicted address
+  for (uint8_t& byte : raw)
+    byte = DHT_COMPACT | DHT_COMPACT_PREDICTED;  // reads of one byte at the predicted address
   Bytes packed(ZSTD_compressBound(raw.size()));
   packed.resize(ZSTD_compress(packed.data(), packed.size(), raw.data(), raw.size(), 1));
   Bytes file = file_header(DHT_FILE_DENSE_STAMPS);
@@ -259,7 +276,8 @@ TEST(Hostile, DecompressionBombsStayWithinTheLimit) {
   auto source = ContainerSource::open(Input::from_memory(file, "bomb"), {.memory_limit = 4 << 20});
   ASSERT_TRUE(source);
   uint64_t events = 0;
-  for (auto batch = (*source)->next(); batch && !batch->events.empty(); batch = (*source)->next()) events += batch->events.size();
+  for (auto batch = (*source)->next(); batch && !batch->events.empty(); batch = (*source)->next())
+    events += batch->events.size();
   EXPECT_EQ(events, 40 * raw.size());
   // A frame that lies about its size is damage.
   Bytes liar = file_header(DHT_FILE_DENSE_STAMPS);
@@ -299,7 +317,8 @@ TEST(Hostile, CyclicAndDuplicateStamps) {
   EXPECT_NE(reading.problems.at(0).find("backwards"), std::string::npos);
   EXPECT_NE(reading.problems.at(0).find("offset"), std::string::npos);
 
-  for (const uint32_t flags : {DHT_FILE_DENSE_STAMPS, DHT_FILE_DENSE_STAMPS | DHT_FILE_TOTAL_ORDER, 0U}) {
+  for (const uint32_t flags :
+       {DHT_FILE_DENSE_STAMPS, DHT_FILE_DENSE_STAMPS | DHT_FILE_TOTAL_ORDER, 0U}) {
     Bytes twice = file_header(flags);
     append_chunk(twice, thread_chunk(1, 0, 0, 2, 2), locks(2));
     append_chunk(twice, thread_chunk(2, 0, 0, 2, 2), locks(2));
@@ -309,7 +328,8 @@ TEST(Hostile, CyclicAndDuplicateStamps) {
   }
 }
 
-// A stamp that is missing may have been a release: nothing stamped later may be yielded, unless asked for.
+// A stamp that is missing may have been a release: nothing stamped later may be yielded, unless
+// asked for.
 TEST(Horizon, DenseStampsStopAtTheFirstHole) {
   for (const bool total : {true, false}) {
     ScratchFile file;
@@ -324,14 +344,17 @@ TEST(Horizon, DenseStampsStopAtTheFirstHole) {
     const auto index = index_chunks(Input::from_memory(bytes, "x"), index_problems);
     uint64_t base = 0, lost = 0;
     for (const Chunk& chunk : index.value().chunks) {
-      if (chunk.header.domain != DHT_DOMAIN_THREAD || chunk.header.sequence != 3 || chunk.header.tid != 1) continue;
+      if (chunk.header.domain != DHT_DOMAIN_THREAD || chunk.header.sequence != 3 ||
+          chunk.header.tid != 1)
+        continue;
       bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 0x55;
       base = chunk.header.base_stamp;
       lost = chunk.header.events;
     }
     ASSERT_GT(lost, 0U);
     const Reading reading = read(bytes);
-    EXPECT_EQ(reading.events.size(), base + 1) << "up to the other thread's event before the lost one";
+    EXPECT_EQ(reading.events.size(), base + 1)
+        << "up to the other thread's event before the lost one";
     EXPECT_EQ(reading.counter("events_lost"), lost);
     EXPECT_EQ(reading.counter("events_beyond_gap"), 200 - lost - base - 1);
     const Reading all = read(bytes, {.ignore_gaps = true});
@@ -367,7 +390,8 @@ TEST(Horizon, LostUnstampedAccessesDoNotStop) {
   Problems problems;
   const auto index = index_chunks(Input::from_memory(bytes, "x"), problems);
   for (const Chunk& chunk : index.value().chunks) {
-    if (chunk.header.domain == DHT_DOMAIN_THREAD && chunk.header.sequence == 2) bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 1;
+    if (chunk.header.domain == DHT_DOMAIN_THREAD && chunk.header.sequence == 2)
+      bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 1;
   }
   const Reading reading = read(bytes);
   EXPECT_EQ(reading.events.size() + reading.counter("events_lost"), 202U);
@@ -386,10 +410,12 @@ TEST(Damage, GarbageBetweenChunksIsSteppedOver) {
   bytes.insert(bytes.end(), sound.begin() + static_cast<ptrdiff_t>(at), sound.end());
   const Reading reading = read(bytes);
   EXPECT_TRUE(reading.events == all);
-  EXPECT_EQ(reading.problems.at(0), "333 bytes at offset " + std::to_string(at) + " are no chunk; skipped");
+  EXPECT_EQ(reading.problems.at(0),
+            "333 bytes at offset " + std::to_string(at) + " are no chunk; skipped");
 }
 
-// A process killed in the middle of its write, then others append: their chunks lie within the torn one's claim.
+// A process killed in the middle of its write, then others append: their chunks lie within the torn
+// one's claim.
 TEST(Damage, ChunksInsideATornChunksExtentAreFound) {
   std::vector<WholeEvent> all;
   const Bytes sound = small_trace(true, true, 0, &all);
@@ -438,14 +464,16 @@ TEST(Killed, CompleteChunksSurvive) {
   ::close(ready[1]);
 }
 
-// What the in-process recorder will do: reserve an extent, map it, commit a length after each record.
+// What the in-process recorder will do: reserve an extent, map it, commit a length after each
+// record.
 TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
   constexpr size_t kCapacity = 1 << 16;
   ScratchFile file;
   {
     Bytes start = file_header(DHT_FILE_DENSE_STAMPS);
     start.resize(start.size() + 2 * kCapacity);
-    ASSERT_TRUE(write_file(file.path(), {reinterpret_cast<const char*>(start.data()), start.size()}));
+    ASSERT_TRUE(
+        write_file(file.path(), {reinterpret_cast<const char*>(start.data()), start.size()}));
   }
   int ready[2];
   ASSERT_EQ(::pipe(ready), 0);
@@ -453,7 +481,8 @@ TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
   ASSERT_GE(child, 0);
   if (child == 0) {
     const int fd = ::open(file.path().c_str(), O_RDWR);
-    auto* base = static_cast<uint8_t*>(::mmap(nullptr, sizeof(dht_file_header) + 2 * kCapacity, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
+    auto* base = static_cast<uint8_t*>(::mmap(nullptr, sizeof(dht_file_header) + 2 * kCapacity,
+                                              PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0));
     if (base == MAP_FAILED) ::_exit(1);
     auto* header = reinterpret_cast<dht_chunk_header*>(base + sizeof(dht_file_header));
     *header = thread_chunk(5, 0, 0, 0, 0);
@@ -461,7 +490,8 @@ TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
     reserve(*header);
     const Bytes payload = locks(100);
     std::memcpy(header + 1, payload.data(), payload.size());
-    __atomic_store_n(&header->stored_size, payload.size() - 6, __ATOMIC_RELEASE);  // the last record is not committed
+    __atomic_store_n(&header->stored_size, payload.size() - 6,
+                     __ATOMIC_RELEASE);  // the last record is not committed
     if (::write(ready[1], "x", 1) != 1) ::_exit(1);
     for (;;) ::pause();
   }
@@ -473,14 +503,16 @@ TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
   ASSERT_NE(source, nullptr);
   EXPECT_EQ(read_all(*source).size(), 99U);
   EXPECT_EQ(counter(*source, "chunks_unsealed"), 1U);
-  EXPECT_EQ(counter(*source, "garbage_bytes"), 0U) << "the second extent was never used: zeroes are no damage";
+  EXPECT_EQ(counter(*source, "garbage_bytes"), 0U)
+      << "the second extent was never used: zeroes are no damage";
   ::close(ready[0]);
   ::close(ready[1]);
 }
 
 TEST(Processes, SeveralAppendToOneTrace) {
   ScratchFile file;
-  auto* stamps = static_cast<std::atomic<uint64_t>*>(::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
+  auto* stamps = static_cast<std::atomic<uint64_t>*>(
+      ::mmap(nullptr, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0));
   ASSERT_NE(static_cast<void*>(stamps), MAP_FAILED);
   WriterOptions options;
   options.chunk_size = 300;
@@ -498,7 +530,8 @@ TEST(Processes, SeveralAppendToOneTrace) {
       own.pid = 100 + i;
       auto writer = TraceWriter::join(file.path(), own);
       if (!writer) ::_exit(1);
-      const SiteId site = (*writer)->site({.label = {}, .module = "/bin/p" + std::to_string(i), .build_id = "ab", .offset = i});
+      const SiteId site = (*writer)->site(
+          {.label = {}, .module = "/bin/p" + std::to_string(i), .build_id = "ab", .offset = i});
       for (uint64_t n = 0; n < 2000; ++n) {
         Event event = access(0, n * 8);
         event.site = site;

@@ -19,7 +19,8 @@ namespace {
 
 Result<ScopedFd> temporary_file() {
   const char* folder = std::getenv("TMPDIR");
-  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") + "/deadheat-spool-XXXXXX";
+  std::string path = std::string(folder != nullptr && *folder != '\0' ? folder : "/tmp") +
+                     "/deadheat-spool-XXXXXX";
   ScopedFd fd(::mkostemp(path.data(), O_CLOEXEC));
   if (!fd.valid()) return errno_error("cannot create a temporary file", path, errno);
   ::unlink(path.c_str());
@@ -53,7 +54,7 @@ Result<Input> Input::open(const std::string& path) {
     if (!fd) return fd.error();
     input.fd_ = std::move(*fd);
   }
-  struct stat info {};
+  struct stat info{};
   if (::fstat(input.fd_.get(), &info) != 0) return errno_error("cannot read", input.name_, errno);
   if (!S_ISREG(info.st_mode)) {
     auto spooled = spool(input.fd_.get(), input.name_);
@@ -72,14 +73,15 @@ Input Input::from_memory(std::span<const uint8_t> bytes, std::string name) {
 
 size_t Input::read(uint64_t offset, void* to, size_t size) const {
   if (!fd_.valid()) {
-    if (offset >= memory_.size()) return 0;
+    if (offset >= memory_.size() || size == 0) return 0;
     const size_t got = std::min<uint64_t>(size, memory_.size() - offset);
     std::memcpy(to, memory_.data() + offset, got);
     return got;
   }
   size_t done = 0;
   while (done < size) {
-    const ssize_t got = ::pread(fd_.get(), static_cast<char*>(to) + done, size - done, static_cast<off_t>(offset + done));
+    const ssize_t got = ::pread(fd_.get(), static_cast<char*>(to) + done, size - done,
+                                static_cast<off_t>(offset + done));
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) break;
     done += static_cast<size_t>(got);
@@ -89,7 +91,7 @@ size_t Input::read(uint64_t offset, void* to, size_t size) const {
 
 uint64_t Input::size() const {
   if (!fd_.valid()) return memory_.size();
-  struct stat info {};
+  struct stat info{};
   return ::fstat(fd_.get(), &info) == 0 ? static_cast<uint64_t>(info.st_size) : 0;
 }
 

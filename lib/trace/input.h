@@ -1,5 +1,6 @@
-// The bytes of a trace, readable at any place: a regular file, memory, or a pipe that was spooled into an unlinked
-// temporary file. Never mapped: a file that shrinks while it is read must be a short read, not SIGBUS.
+// The bytes of a trace, readable at any place: a regular file, memory, or a pipe that was spooled
+// into an unlinked temporary file. Never mapped: a file that shrinks while it is read must be a
+// short read, not SIGBUS.
 #pragma once
 
 #include <cstdint>

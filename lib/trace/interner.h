@@ -1,7 +1,8 @@
 // Gives each distinct text a dense number. Open addressing over 64-bit hashes, texts in one arena.
 //
-// The naive version is unordered_map<string, uint32_t>; this one allocates nothing per lookup and touches one
-// cache line of the table and one of the arena. Bounded: past `max_texts` or `max_bytes` intern() answers kFull.
+// The naive version is unordered_map<string, uint32_t>; this one allocates nothing per lookup and
+// touches one cache line of the table and one of the arena. Bounded: past `max_texts` or
+// `max_bytes` intern() answers kFull.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +43,8 @@ class TextInterner {
     const auto tag = static_cast<uint32_t>(hash >> 32);
     size_t at = hash & (cells_.size() - 1);
     for (; cells_[at].number != 0; at = (at + 1) & (cells_.size() - 1)) {
-      if (cells_[at].tag == tag && this->text(cells_[at].number - 1) == text) return cells_[at].number - 1;
+      if (cells_[at].tag == tag && this->text(cells_[at].number - 1) == text)
+        return cells_[at].number - 1;
     }
     if (starts_.size() >= max_texts_ || arena_.size() + text.size() > max_bytes_) return kFull;
     const auto number = static_cast<uint32_t>(starts_.size());

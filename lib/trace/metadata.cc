@@ -7,7 +7,9 @@ namespace {
 
 constexpr size_t kMaxBuildId = 64;
 
-std::string text_of(const uint8_t* p, const uint8_t* end) { return std::string(reinterpret_cast<const char*>(p), static_cast<size_t>(end - p)); }
+std::string text_of(const uint8_t* p, const uint8_t* end) {
+  return std::string(reinterpret_cast<const char*>(p), static_cast<size_t>(end - p));
+}
 
 std::string hex_of(const uint8_t* p, size_t size) {
   static const char kDigits[] = "0123456789abcdef";
@@ -42,7 +44,9 @@ void Metadata::add_chunk(const Input& input, const Chunk& chunk, Problems& probl
   const std::string where = "meta chunk at offset " + std::to_string(chunk.offset) + ": ";
   if (!payload) {
     ++damaged_chunks;
-    if (problems.wants_text()) problems.add(where + payload.error().message + "; names of modules, threads or objects may be missing");
+    if (problems.wants_text())
+      problems.add(where + payload.error().message +
+                   "; names of modules, threads or objects may be missing");
     return;
   }
   bytes_read += payload->size();
@@ -52,9 +56,12 @@ void Metadata::add_chunk(const Input& input, const Chunk& chunk, Problems& probl
     const uint8_t tag = *p;
     uint64_t size = 0;
     const uint8_t* const body = get_varint(p + 1, end, size);
-    if (body == nullptr || size > static_cast<uint64_t>(end - body) || !add_record(chunk, tag, body, body + size)) {
+    if (body == nullptr || size > static_cast<uint64_t>(end - body) ||
+        !add_record(chunk, tag, body, body + size)) {
       ++damaged_chunks;
-      if (problems.wants_text()) problems.add(where + "malformed record " + std::to_string(p - payload->data()) + " bytes into it");
+      if (problems.wants_text())
+        problems.add(where + "malformed record " + std::to_string(p - payload->data()) +
+                     " bytes into it");
       return;
     }
     p = body + size;
@@ -65,16 +72,32 @@ bool Metadata::add_record(const Chunk& chunk, uint8_t tag, const uint8_t* p, con
   if (end - p > static_cast<ptrdiff_t>(DHT_MAX_TEXT + 256)) return false;
   const uint32_t pid = chunk.header.pid, generation = chunk.header.generation;
   if (tag == DHT_META_PROCESS) {
-    Process process{.pid = pid, .generation = generation, .parent_pid = 0, .parent_generation = 0, .command = {},
-                    .closed = false, .streams = 0};
-    if (!get_u32(p, end, process.parent_pid) || !get_u32(p, end, process.parent_generation)) return false;
+    Process process{.pid = pid,
+                    .generation = generation,
+                    .parent_pid = 0,
+                    .parent_generation = 0,
+                    .command = {},
+                    .closed = false,
+                    .streams = 0};
+    if (!get_u32(p, end, process.parent_pid) || !get_u32(p, end, process.parent_generation))
+      return false;
     process.command = text_of(p, end);
     processes.push_back(std::move(process));
   } else if (tag == DHT_META_MODULE) {
-    Module module{.pid = pid, .generation = generation, .id = 0, .load_address = 0, .size = 0, .build_id = {}, .path = {}};
+    Module module{.pid = pid,
+                  .generation = generation,
+                  .id = 0,
+                  .load_address = 0,
+                  .size = 0,
+                  .build_id = {},
+                  .path = {}};
     uint64_t id_size = 0;
-    if (!get_u32(p, end, module.id) || !get_u64(p, end, module.load_address) || !get_u64(p, end, module.size)) return false;
-    if (!get_u64(p, end, id_size) || id_size > kMaxBuildId || id_size > static_cast<uint64_t>(end - p)) return false;
+    if (!get_u32(p, end, module.id) || !get_u64(p, end, module.load_address) ||
+        !get_u64(p, end, module.size))
+      return false;
+    if (!get_u64(p, end, id_size) || id_size > kMaxBuildId ||
+        id_size > static_cast<uint64_t>(end - p))
+      return false;
     module.build_id = hex_of(p, id_size);
     module.path = text_of(p + id_size, end);
     modules.push_back(std::move(module));
@@ -85,7 +108,8 @@ bool Metadata::add_record(const Chunk& chunk, uint8_t tag, const uint8_t* p, con
     threads.push_back(std::move(thread));
   } else if (tag == DHT_META_NAME) {
     uint64_t space = 0, address = 0, size = 0;
-    if (!get_u64(p, end, space) || !get_u64(p, end, address) || !get_u64(p, end, size)) return false;
+    if (!get_u64(p, end, space) || !get_u64(p, end, address) || !get_u64(p, end, size))
+      return false;
     if (space < kNameSpaces) names[space].emplace(address, text_of(p, end));
   } else if (tag == DHT_META_END) {
     uint64_t streams = 0;

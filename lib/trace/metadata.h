@@ -1,5 +1,6 @@
 // What the meta chunks of a trace say: processes, modules with build-ids, thread and object names.
-// Read completely when a trace is opened; bounded by kMaxMetaBytes of records, more is counted and left out.
+// Read completely when a trace is opened; bounded by kMaxMetaBytes of records, more is counted and
+// left out.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +20,7 @@ struct Process {
   uint32_t pid = 0, generation = 0;
   uint32_t parent_pid = 0, parent_generation = 0;
   std::string command;
-  bool closed = false;   // it ended its trace in good order, with this many streams
+  bool closed = false;  // it ended its trace in good order, with this many streams
   uint64_t streams = 0;
 };
 

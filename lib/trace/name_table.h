@@ -1,7 +1,8 @@
 // Dense numbers for the names of one name space of a text trace.
 //
-// Most names are a letter and a small number (T3, V1234): those index an array and are never stored as text. All
-// others go through a TextInterner. Which way a name takes depends on its text alone, so a name has one number.
+// Most names are a letter and a small number (T3, V1234): those index an array and are never stored
+// as text. All others go through a TextInterner. Which way a name takes depends on its text alone,
+// so a name has one number.
 #pragma once
 
 #include <cstdint>
@@ -28,24 +29,28 @@ inline unsigned find_char(uint64_t word, char c) {
   return found == 0 ? 8 : static_cast<unsigned>(__builtin_ctzll(found)) / 8;
 }
 
-// The number that the first `length` (1 to 8) characters of `word` spell, or kNoNumber if one is no digit or the
-// first is a zero that is not the only digit ("007" is another name than "7").
+// The number that the first `length` (1 to 8) characters of `word` spell, or kNoNumber if one is no
+// digit or the first is a zero that is not the only digit ("007" is another name than "7").
 inline constexpr uint32_t kNoNumber = 0xffffffffU;
 inline uint32_t parse_digits(uint64_t word, unsigned length) {
   const unsigned shift = 64 - 8 * length;
-  const uint64_t padded = (word << shift) | (shift == 0 ? 0 : 0x3030303030303030ULL >> (64 - shift));
+  const uint64_t padded =
+      (word << shift) | (shift == 0 ? 0 : 0x3030303030303030ULL >> (64 - shift));
   const uint64_t digits = padded - 0x3030303030303030ULL;
   if ((((padded + 0x4646464646464646ULL) | digits) & 0x8080808080808080ULL) != 0) return kNoNumber;
   if ((word & 0xff) == '0' && length > 1) return kNoNumber;
   uint64_t value = digits * 10 + (digits >> 8);  // pairs
-  value = (((value & 0x000000ff000000ffULL) * 0x000f424000000064ULL) + (((value >> 16) & 0x000000ff000000ffULL) * 0x0000271000000001ULL)) >> 32;
+  value = (((value & 0x000000ff000000ffULL) * 0x000f424000000064ULL) +
+           (((value >> 16) & 0x000000ff000000ffULL) * 0x0000271000000001ULL)) >>
+          32;
   return static_cast<uint32_t>(value);
 }
 
 class NameTable {
  public:
-  static constexpr uint32_t kMaxNumber = 1 << 22;  // numbers below index an array: 16 MiB a letter at most
-  static constexpr uint32_t kUnknown = 0;          // of find_numbered()
+  static constexpr uint32_t kMaxNumber =
+      1 << 22;                             // numbers below index an array: 16 MiB a letter at most
+  static constexpr uint32_t kUnknown = 0;  // of find_numbered()
 
   // One more than the number of the name, or kUnknown if it was not seen yet.
   uint32_t find_numbered(unsigned char letter, uint32_t value) const {
@@ -60,7 +65,8 @@ class NameTable {
       auto& table = by_number_[static_cast<unsigned char>(name[0]) & 63];
       if (value >= table.size()) table.resize(grown(value), kUnknown);
       if (table[value] == kUnknown) {
-        origins_.push_back((static_cast<uint64_t>(static_cast<unsigned char>(name[0])) << 32) | value);
+        origins_.push_back((static_cast<uint64_t>(static_cast<unsigned char>(name[0])) << 32) |
+                           value);
         table[value] = static_cast<uint32_t>(origins_.size());
       }
       return table[value] - 1;
@@ -91,7 +97,8 @@ class NameTable {
   }
   // The number of a name that is a letter and a small number.
   static uint32_t number_in(std::string_view name) {
-    if (name.size() < 2 || name.size() > 8 || !is_letter(static_cast<unsigned char>(name[0]))) return kNoNumber;
+    if (name.size() < 2 || name.size() > 8 || !is_letter(static_cast<unsigned char>(name[0])))
+      return kNoNumber;
     uint64_t word = 0;
     std::memcpy(&word, name.data() + 1, name.size() - 1);
     const uint32_t value = parse_digits(word, static_cast<unsigned>(name.size() - 1));

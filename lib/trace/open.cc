@@ -38,7 +38,8 @@ Result<OpenedTrace> open_any_trace(const std::string& path, const OpenOptions& o
   const std::string name = input->name();
   OpenedTrace opened;
   if (beginning.starts_with(DHT_MAGIC)) {
-    auto source = ContainerSource::open(std::move(*input), {.ignore_gaps = options.ignore_gaps, .memory_limit = options.memory_limit});
+    auto source = ContainerSource::open(std::move(*input), {.ignore_gaps = options.ignore_gaps,
+                                                            .memory_limit = options.memory_limit});
     if (!source) return source.error();
     opened.source = std::move(*source);
     return opened;
@@ -50,8 +51,11 @@ Result<OpenedTrace> open_any_trace(const std::string& path, const OpenOptions& o
     opened.source = std::move(*source);
     return opened;
   }
-  const std::string what = beginning.empty() ? "it is empty" : "its first bytes are \"" + shown(beginning) + "\"";
-  return Error{name + " is not a trace: " + what, "expected a Deadheat trace (deadheat record) or STD text with lines such as T0|r(V1)|345"};
+  const std::string what =
+      beginning.empty() ? "it is empty" : "its first bytes are \"" + shown(beginning) + "\"";
+  return Error{
+      name + " is not a trace: " + what,
+      "expected a Deadheat trace (deadheat record) or STD text with lines such as T0|r(V1)|345"};
 }
 
 Result<std::unique_ptr<Source>> open_trace(const std::string& path, const OpenOptions& options) {

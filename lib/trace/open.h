@@ -24,6 +24,7 @@ struct OpenedTrace {
 
 // "-" is standard input; pipes are spooled, so that rewind() works.
 Result<OpenedTrace> open_any_trace(const std::string& path, const OpenOptions& options = {});
-Result<std::unique_ptr<Source>> open_trace(const std::string& path, const OpenOptions& options = {});
+Result<std::unique_ptr<Source>> open_trace(const std::string& path,
+                                           const OpenOptions& options = {});
 
 }  // namespace deadheat::trace

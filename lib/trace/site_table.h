@@ -1,5 +1,6 @@
-// The sites of a trace under dense numbers: labels, and places in modules. A module is known by its number within a
-// process generation until (unless) its meta record is found. Bounded: past the caps a site is kNoSite, counted.
+// The sites of a trace under dense numbers: labels, and places in modules. A module is known by its
+// number within a process generation until (unless) its meta record is found. Bounded: past the
+// caps a site is kNoSite, counted.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ class SiteTable {
 
   ModuleRef module(uint32_t pid, uint32_t generation, uint32_t id) {
     const ModuleKey key{(static_cast<uint64_t>(pid) << 32) | generation, id};
-    if (const auto found = module_refs_.find(key); found != module_refs_.end()) return found->second;
+    if (const auto found = module_refs_.find(key); found != module_refs_.end())
+      return found->second;
     if (modules_.size() >= kMaxModules) return kNoModule;
     modules_.push_back({.path = {}, .build_id = {}, .id = id});
     return module_refs_[key] = static_cast<ModuleRef>(modules_.size() - 1);
@@ -43,7 +45,8 @@ class SiteTable {
   }
   SiteId place(ModuleRef module, uint64_t offset) {
     if (sites_.size() >= kMaxSites || module == kNoModule) return full();
-    const auto [entry, added] = places_.emplace(Place{module, offset}, static_cast<SiteId>(sites_.size()));
+    const auto [entry, added] =
+        places_.emplace(Place{module, offset}, static_cast<SiteId>(sites_.size()));
     if (added) add({.module = module, .label = 0, .offset = offset});
     return entry->second;
   }
@@ -51,10 +54,16 @@ class SiteTable {
   SiteInfo info(SiteId site) const {
     if (site >= sites_.size()) return {};
     const Entry& entry = sites_[site];
-    if (entry.module == kIsLabel) return {.label = std::string(labels_.text(entry.label)), .module = {}, .build_id = {}, .offset = 0};
+    if (entry.module == kIsLabel)
+      return {.label = std::string(labels_.text(entry.label)),
+              .module = {},
+              .build_id = {},
+              .offset = 0};
     const Module& module = modules_[entry.module];
-    return {.label = {}, .module = module.path.empty() ? "module " + std::to_string(module.id) : module.path,
-            .build_id = module.build_id, .offset = entry.offset};
+    return {.label = {},
+            .module = module.path.empty() ? "module " + std::to_string(module.id) : module.path,
+            .build_id = module.build_id,
+            .offset = entry.offset};
   }
   size_t size() const { return sites_.size(); }
   uint64_t dropped() const { return dropped_; }
@@ -83,7 +92,9 @@ class SiteTable {
     friend bool operator==(const Place&, const Place&) = default;
   };
   struct PlaceHash {
-    size_t operator()(const Place& place) const { return mix(place.offset ^ 0x9e3779b97f4a7c15ULL, 0xa0761d6478bd642fULL + place.module); }
+    size_t operator()(const Place& place) const {
+      return mix(place.offset ^ 0x9e3779b97f4a7c15ULL, 0xa0761d6478bd642fULL + place.module);
+    }
   };
   using ModuleKey = Place;  // process and generation, number there
   SiteId add(Entry entry) {

@@ -12,31 +12,6 @@ bool parse_number(std::string_view text, int base, uint64_t& value) {
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
 }
 
-// "0x1000", "0x1000:4", "NAME", "NAME:4". For names only the sizes 1, 2, 4 and 8 are a size: a name owns 8 bytes, and
-// "A:16" may well be somebody's name.
-bool parse_object(std::string_view text, bool strict, StdLine::Object& out) {
-  out = {};
-  if (text.empty()) return false;
-  if (strict) {
-    out.name = text;
-    return true;
-  }
-  const size_t colon = text.rfind(':');
-  uint64_t size = 0;
-  const bool sized = colon != std::string_view::npos && parse_number(text.substr(colon + 1), 10, size);
-  const std::string_view head = sized ? text.substr(0, colon) : text;
-  uint64_t address = 0;
-  if (head.size() > 2 && head.starts_with("0x") && parse_number(head.substr(2), 16, address)) {
-    out.address = address;
-    out.size = sized ? size : 8;
-    return !sized || address + size >= address;
-  }
-  const bool plausible = sized && !head.empty() && (size == 1 || size == 2 || size == 4 || size == 8);
-  out.name = plausible ? head : text;
-  out.size = plausible ? size : 8;
-  return true;
-}
-
 bool parse_region(std::string_view argument, StdLine& out) {
   out.ranges.clear();
   while (!argument.empty()) {
@@ -45,28 +20,33 @@ bool parse_region(std::string_view argument, StdLine& out) {
     argument = comma == std::string_view::npos ? std::string_view() : argument.substr(comma + 1);
     StdLine::Object object;
     if (item.starts_with('@')) {
-      if (!parse_object(item.substr(1), false, out.object)) return false;
+      if (!parse_std_object(item.substr(1), false, out.object)) return false;
       continue;
     }
-    if (!parse_object(item, false, object)) return false;
+    if (!parse_std_object(item, false, object)) return false;
     out.ranges.push_back(object);
   }
   return true;
 }
 
-bool is_ignored(std::string_view operation) { return operation == "begin" || operation == "end" || operation == "branch"; }
+bool is_ignored(std::string_view operation) {
+  return operation == "begin" || operation == "end" || operation == "branch";
+}
 
 const char* parse_operation(std::string_view operation, bool strict, StdLine& out) {
   const size_t dot = operation.find('.');
   const std::string_view name = operation.substr(0, dot);
   const auto kind = kind_from_name(name);
-  if (!kind || name != (name == "load" || name == "store" ? name : text_name(*kind))) return "unknown operation";
+  if (!kind || name != (name == "load" || name == "store" ? name : text_name(*kind)))
+    return "unknown operation";
   out.event = *kind;
   const bool atomic_name = name == "load" || name == "store" || name == "rmw" || name == "fence";
-  if (strict && (atomic_name || *kind > EventKind::kJoin || *kind == EventKind::kAcquireShared || *kind == EventKind::kReleaseShared)) {
+  if (strict && (atomic_name || *kind > EventKind::kJoin || *kind == EventKind::kAcquireShared ||
+                 *kind == EventKind::kReleaseShared)) {
     return "not an operation of strict STD";
   }
-  if (dot == std::string_view::npos) return atomic_name ? "a memory order is missing, as in load.acquire(X)" : nullptr;
+  if (dot == std::string_view::npos)
+    return atomic_name ? "a memory order is missing, as in load.acquire(X)" : nullptr;
   const auto order = order_from_name(operation.substr(dot + 1));
   if (!order) return "unknown memory order";
   if (!atomic_name) return "this operation has no memory order";
@@ -79,10 +59,13 @@ const char* parse_argument(std::string_view argument, bool strict, StdLine& out)
     out.other_thread = argument;
     return argument.empty() ? "the other thread is missing" : nullptr;
   }
-  if (is_region(out.event)) return parse_region(argument, out) ? nullptr : "malformed region: expected ranges such as 0x1000:16";
+  if (is_region(out.event))
+    return parse_region(argument, out) ? nullptr
+                                       : "malformed region: expected ranges such as 0x1000:16";
   if (out.event == EventKind::kFunctionEntry && argument.empty()) return nullptr;
-  if (!has_address(out.event)) return argument.empty() ? nullptr : "this operation takes no operand";
-  return parse_object(argument, strict, out.object) ? nullptr : "the operand is missing";
+  if (!has_address(out.event))
+    return argument.empty() ? nullptr : "this operation takes no operand";
+  return parse_std_object(argument, strict, out.object) ? nullptr : "the operand is missing";
 }
 
 }  // namespace
@@ -90,7 +73,8 @@ const char* parse_argument(std::string_view argument, bool strict, StdLine& out)
 void parse_std_line(std::string_view line, bool strict, StdLine& out) {
   out.kind = StdLine::Kind::kBlank;
   if (line.ends_with('\r')) line.remove_suffix(1);
-  if (line.empty() || line[0] == '#' || line.find_first_not_of(" \t") == std::string_view::npos) return;
+  if (line.empty() || line[0] == '#' || line.find_first_not_of(" \t") == std::string_view::npos)
+    return;
   out.kind = StdLine::Kind::kBad;
   out.error = "expected THREAD|OPERATION(OBJECT)|LOCATION";
   out.order = MemoryOrder::kPlain;
@@ -107,7 +91,8 @@ void parse_std_line(std::string_view line, bool strict, StdLine& out) {
   const std::string_view operation = line.substr(0, open);
   line.remove_prefix(open + 1);
   size_t close = line.find(")|");
-  if (close == std::string_view::npos) close = line.ends_with(')') ? line.size() - 1 : std::string_view::npos;
+  if (close == std::string_view::npos)
+    close = line.ends_with(')') ? line.size() - 1 : std::string_view::npos;
   if (close == std::string_view::npos) return;
   const std::string_view argument = line.substr(0, close);
   out.location = close + 2 <= line.size() ? line.substr(close + 2) : std::string_view();
@@ -124,12 +109,42 @@ void parse_std_line(std::string_view line, bool strict, StdLine& out) {
   out.kind = StdLine::Kind::kEvent;
 }
 
+// For names only the sizes 1, 2, 4 and 8 are a size: a name owns 8 bytes, and
+// "A:16" may well be somebody's name.
+bool parse_std_object(std::string_view text, bool strict, StdLine::Object& out) {
+  out = {};
+  if (text.empty()) return false;
+  if (strict) {
+    out.name = text;
+    return true;
+  }
+  const size_t colon = text.rfind(':');
+  uint64_t size = 0;
+  const bool sized =
+      colon != std::string_view::npos && parse_number(text.substr(colon + 1), 10, size);
+  const std::string_view head = sized ? text.substr(0, colon) : text;
+  uint64_t address = 0;
+  if (head.size() > 2 && head.starts_with("0x") && parse_number(head.substr(2), 16, address)) {
+    out.address = address;
+    out.size = sized ? size : 8;
+    return !sized || address + size >= address;
+  }
+  const bool plausible =
+      sized && !head.empty() && (size == 1 || size == 2 || size == 4 || size == 8);
+  out.name = plausible ? head : text;
+  out.size = plausible ? size : 8;
+  return true;
+}
+
 bool parse_place(std::string_view location, SiteInfo& out) {
   if (!location.starts_with('@')) return false;
   const size_t hash = location.rfind('#');
-  const std::string_view place = location.substr(1, hash == std::string_view::npos ? hash : hash - 1);
+  const std::string_view place =
+      location.substr(1, hash == std::string_view::npos ? hash : hash - 1);
   const size_t plus = place.rfind("+0x");
-  if (plus == std::string_view::npos || plus == 0 || !parse_number(place.substr(plus + 3), 16, out.offset)) return false;
+  if (plus == std::string_view::npos || plus == 0 ||
+      !parse_number(place.substr(plus + 3), 16, out.offset))
+    return false;
   out.label.clear();
   out.module = place.substr(0, plus);
   out.build_id = hash == std::string_view::npos ? std::string_view() : location.substr(hash + 1);

@@ -1,5 +1,5 @@
-// One line of the text form, taken apart (docs/formats/std.md). This is the complete, slow parser; StdSource has a fast
-// path for the commonest lines, and std_test.cc holds the two equal.
+// One line of the text form, taken apart (docs/formats/std.md). This is the complete, slow parser;
+// StdSource has a fast path for the commonest lines, and std_test.cc holds the two equal.
 #pragma once
 
 #include <cstdint>
@@ -32,13 +32,17 @@ struct StdLine {
   EventKind event = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
   bool unstamped = false;
-  Object object;                // lock, address, function, module of a region
-  std::vector<Object> ranges;   // of a region
-  std::string_view location;    // may be empty: no site
+  Object object;               // lock, address, function, module of a region
+  std::vector<Object> ranges;  // of a region
+  std::string_view location;   // may be empty: no site
 };
 
 // `line` is without its line end. `strict`: RAPID's operations only, and every operand is a name.
 void parse_std_line(std::string_view line, bool strict, StdLine& out);
+
+// "0x1000", "0x1000:4", "NAME", "NAME:4"; false if empty or beyond the address space. `strict`:
+// always a name.
+bool parse_std_object(std::string_view text, bool strict, StdLine::Object& out);
 
 // The parts of a location "@module+0x12#build-id"; false if it is a label.
 bool parse_place(std::string_view location, SiteInfo& out);

@@ -22,7 +22,8 @@ std::string quoted(std::string_view text) {
 
 }  // namespace
 
-StdSource::StdSource(Input input, const StdOptions& options) : input_(std::move(input)), options_(options) {
+StdSource::StdSource(Input input, const StdOptions& options)
+    : input_(std::move(input)), options_(options) {
   options_.buffer_size = std::max<size_t>(options_.buffer_size, 64);
   buffer_.reset(new char[options_.buffer_size + kPadding]());
   cursor_ = lines_end_ = buffer_.get();
@@ -32,11 +33,14 @@ StdSource::StdSource(Input input, const StdOptions& options) : input_(std::move(
 
 Result<std::unique_ptr<StdSource>> StdSource::open(Input input, const StdOptions& options) {
   std::unique_ptr<StdSource> source(new StdSource(std::move(input), options));
-  // "# deadheat text 1 partial": plain accesses are unstamped (~); engines want to know before they see one.
+  // "# deadheat text 1 partial": plain accesses are unstamped (~); engines want to know before they
+  // see one.
   char first[64] = {};
   const size_t got = source->input_.read(0, first, sizeof first - 1);
-  const std::string_view line = std::string_view(first, got).substr(0, std::string_view(first, got).find('\n'));
-  source->total_order_ = !(line.starts_with("# deadheat text") && line.find(" partial") != std::string_view::npos);
+  const std::string_view line =
+      std::string_view(first, got).substr(0, std::string_view(first, got).find('\n'));
+  source->total_order_ =
+      !(line.starts_with("# deadheat text") && line.find(" partial") != std::string_view::npos);
   return source;
 }
 
@@ -103,9 +107,10 @@ Result<Batch> StdSource::next() {
   return Batch{{begin, static_cast<size_t>(out - begin)}, ranges_};
 }
 
-// The fast path takes lines like "T3|r(V12)|345": a known thread, r, w, acq or rel, a letter and a number seen
-// before, a numeric location seen before. Each field is found by one 8-byte load; that a field does not run across
-// the line's end is implied by its being equal to one that the general parser accepted. Everything else goes there.
+// The fast path takes lines like "T3|r(V12)|345": a known thread, r, w, acq or rel, a letter and a
+// number seen before, a numeric location seen before. Each field is found by one 8-byte load; that
+// a field does not run across the line's end is implied by its being equal to one that the general
+// parser accepted. Everything else goes there.
 Event* StdSource::parse_lines(Event* out, Event* const end) {
   const char* p = cursor_;
   const char* const lines_end = lines_end_;
@@ -131,7 +136,8 @@ Event* StdSource::parse_lines(Event* out, Event* const end) {
       if ((word & 0xffff) == ('r' | '(' << 8) || (word & 0xffff) == ('w' | '(' << 8)) {
         kind = (word & 0xff) == 'w' ? EventKind::kWrite : EventKind::kRead;
         q += 2;
-      } else if ((word & 0xffffffff) == 0x28716361 || (word & 0xffffffff) == 0x286c6572) {  // "acq(" "rel("
+      } else if ((word & 0xffffffff) == 0x28716361 ||
+                 (word & 0xffffffff) == 0x286c6572) {  // "acq(" "rel("
         kind = (word & 0xff) == 'a' ? EventKind::kAcquire : EventKind::kRelease;
         space = NameSpace::kSync;
         q += 4;
@@ -142,7 +148,8 @@ Event* StdSource::parse_lines(Event* out, Event* const end) {
       word = load_chars(q + 1);
       const unsigned digits = find_char(word, ')');
       if (digits - 1U > 6 || !NameTable::is_letter(letter)) goto slow;
-      const uint32_t name = names_[static_cast<size_t>(space)].find_numbered(letter, parse_digits(word, digits));
+      const uint32_t name =
+          names_[static_cast<size_t>(space)].find_numbered(letter, parse_digits(word, digits));
       q += digits + 2;
       if (name == NameTable::kUnknown || *q != '|') goto slow;
       word = load_chars(q + 1);
@@ -153,7 +160,8 @@ Event* StdSource::parse_lines(Event* out, Event* const end) {
       if (location_length == 0) goto slow;
       const uint32_t location = parse_digits(word, location_length);
       if (location >= site_of_number_.size() || site_of_number_[location] == 0) goto slow;
-      out->address = kNameBase[static_cast<size_t>(space)] + static_cast<uint64_t>(name - 1) * kNameStride;
+      out->address =
+          kNameBase[static_cast<size_t>(space)] + static_cast<uint64_t>(name - 1) * kNameStride;
       out->size = space == NameSpace::kMemory ? 8 : 0;
       out->thread = last_thread;
       out->site = site_of_number_[location] - 1;
@@ -167,7 +175,8 @@ Event* StdSource::parse_lines(Event* out, Event* const end) {
       continue;
     }
   slow:
-    const auto* line_end = static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(lines_end - p)));
+    const auto* line_end =
+        static_cast<const char*>(std::memchr(p, '\n', static_cast<size_t>(lines_end - p)));
     cursor_ = p;
     ++lines_;
     out = parse_slow(line_end, out);
@@ -197,7 +206,8 @@ Event* StdSource::parse_slow(const char* line_end, Event* out) {
   }
   if (names_thread(event.kind)) event.other = threads_.intern(line_.other_thread);
   if (is_region(event.kind)) {
-    event.address = line_.object.name.empty() ? line_.object.address : resolve(line_.object, NameSpace::kModule);
+    event.address = line_.object.name.empty() ? line_.object.address
+                                              : resolve(line_.object, NameSpace::kModule);
     event.other = static_cast<uint32_t>(ranges_.size());
     event.size = line_.ranges.size();
     for (const StdLine::Object& range : line_.ranges) {
@@ -216,7 +226,8 @@ Event* StdSource::parse_slow(const char* line_end, Event* out) {
 
 uint64_t StdSource::resolve(const StdLine::Object& object, NameSpace space) {
   if (object.name.empty()) return object.address;
-  return kNameBase[static_cast<size_t>(space)] + names_[static_cast<size_t>(space)].intern(object.name) * kNameStride;
+  return kNameBase[static_cast<size_t>(space)] +
+         names_[static_cast<size_t>(space)].intern(object.name) * kNameStride;
 }
 
 SiteId StdSource::resolve_site(std::string_view location) {
@@ -235,7 +246,8 @@ SiteId StdSource::resolve_site(std::string_view location) {
 }
 
 SiteId StdSource::resolve_place(const SiteInfo& info) {
-  const auto [entry, added] = modules_.emplace(info.module + '#' + info.build_id, static_cast<uint32_t>(modules_.size()));
+  const auto [entry, added] =
+      modules_.emplace(info.module + '#' + info.build_id, static_cast<uint32_t>(modules_.size()));
   const SiteTable::ModuleRef module = sites_.module(0, 0, entry->second);
   if (added) sites_.describe_module(module, info.module, info.build_id);
   return sites_.place(module, info.offset);
@@ -248,7 +260,8 @@ void StdSource::bad_line(std::string_view line, const char* why) {
     return;
   }
   const uint64_t at = offset_ + static_cast<uint64_t>(cursor_ - buffer_.get());
-  problems_.add("line " + std::to_string(lines_) + " (offset " + std::to_string(at) + "): " + why + ": " + quoted(line) + "; skipped");
+  problems_.add("line " + std::to_string(lines_) + " (offset " + std::to_string(at) + "): " + why +
+                ": " + quoted(line) + "; skipped");
 }
 
 std::string StdSource::object_name(uint64_t address, EventKind kind) const {
@@ -265,7 +278,8 @@ Counters StdSource::counters() const {
       {"events_read", events_read_, "events read", false},
       {"lines_ignored", ignored_lines_, "begin, end and branch lines, which carry no event", false},
       {"lines_malformed", bad_lines_, "malformed lines skipped", true},
-      {"sites_dropped", sites_.dropped(), "locations past the limit; their events have no site", true},
+      {"sites_dropped", sites_.dropped(), "locations past the limit; their events have no site",
+       true},
   };
 }
 

@@ -1,7 +1,9 @@
-// RAPID's STD text format (and our superset of it) as a Source: streaming, a bounded buffer, no allocation per event.
+// RAPID's STD text format (and our superset of it) as a Source: streaming, a bounded buffer, no
+// allocation per event.
 //
-// Malformed lines are skipped, counted, and the first few described with line number and byte offset. The tables of
-// names are the only memory that grows with the trace. docs/formats/std.md describes the format.
+// Malformed lines are skipped, counted, and the first few described with line number and byte
+// offset. The tables of names are the only memory that grows with the trace. docs/formats/std.md
+// describes the format.
 #pragma once
 
 #include <array>

@@ -1,6 +1,5 @@
-// The text form: lines and their meaning, the fast path against the general parser, text and container round trips.
-#include "lib/trace/std_source.h"
-
+// The text form: lines and their meaning, the fast path against the general parser, text and
+// container round trips.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -10,6 +9,7 @@
 
 #include "lib/trace/convert.h"
 #include "lib/trace/open.h"
+#include "lib/trace/std_source.h"
 #include "lib/trace/text_writer.h"
 #include "lib/trace/trace_fixture.h"
 
@@ -17,7 +17,9 @@ namespace deadheat::trace {
 namespace {
 
 std::unique_ptr<StdSource> from_text(std::string_view text, const StdOptions& options = {}) {
-  return std::move(*StdSource::open(Input::from_memory({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, "text"), options));
+  return std::move(*StdSource::open(
+      Input::from_memory({reinterpret_cast<const uint8_t*>(text.data()), text.size()}, "text"),
+      options));
 }
 
 struct Row {
@@ -32,11 +34,15 @@ std::string meaning_of(std::string_view text) {
   if (!source->problems().empty()) return std::string(source->problems()[0]);
   if (events.empty()) return "nothing";
   const Event& event = events[0].event;
-  std::string shown = std::string(plain_name(event.kind)) + " " + std::string(text_name(event.order)) + " " + source->thread_name(event.thread) + " ";
+  std::string shown = std::string(plain_name(event.kind)) + " " +
+                      std::string(text_name(event.order)) + " " +
+                      source->thread_name(event.thread) + " ";
   if (names_thread(event.kind)) shown += source->thread_name(event.other);
   if (has_address(event.kind)) shown += source->object_name(event.address, event.kind);
   shown += " " + std::to_string(event.size);
-  for (const Range& range : events[0].ranges) shown += " " + source->object_name(range.begin, EventKind::kRead) + "+" + std::to_string(range.end - range.begin);
+  for (const Range& range : events[0].ranges)
+    shown += " " + source->object_name(range.begin, EventKind::kRead) + "+" +
+             std::to_string(range.end - range.begin);
   const SiteInfo site = event.site == kNoSite ? SiteInfo{} : source->site(event.site);
   shown += " @" + site.label + site.module;
   return event.stamped ? shown : shown + " ~";
@@ -48,48 +54,77 @@ TEST_P(StdRows, Meaning) { EXPECT_EQ(meaning_of(GetParam().line), GetParam().mea
 
 INSTANTIATE_TEST_SUITE_P(
     Rapid, StdRows,
-    testing::Values(Row{"T0|r(V1)|345\n", "read  T0 V1 8 @345"}, Row{"T0|w(V1)|345\r\n", "write  T0 V1 8 @345"},
-                    Row{"T0|acq(L1)|1", "acquire  T0 L1 0 @1"}, Row{"T0|rel(L1)|1", "release  T0 L1 0 @1"},
-                    Row{"T0|fork(T1)|1", "fork  T0 T1 0 @1"}, Row{"T0|join(T1)|1", "join  T0 T1 0 @1"},
-                    Row{"T0|r(V234.23[0])|345\n", "read  T0 V234.23[0] 8 @345"}, Row{"main thread|r(a b)|x y|z\n", "read  main thread a b 8 @x y|z"},
-                    Row{"T0|r(foo()V)|3\n", "read  T0 foo()V 8 @3"}, Row{"T0|r(V007)|007\n", "read  T0 V007 8 @007"},
-                    Row{"T0|r(V99999999999)|99999999999\n", "read  T0 V99999999999 8 @99999999999"}, Row{"T0|r(V1)\n", "read  T0 V1 8 @"},
-                    Row{"T0|begin(m)|1\n", "nothing"}, Row{"T0|end(m)|1\n", "nothing"}, Row{"T0|branch(1)|1\n", "nothing"},
-                    Row{"\n\n  \n", "nothing"}, Row{"# a comment | r(\n", "nothing"}, Row{"", "nothing"}));
+    testing::Values(
+        Row{"T0|r(V1)|345\n", "read  T0 V1 8 @345"}, Row{"T0|w(V1)|345\r\n", "write  T0 V1 8 @345"},
+        Row{"T0|acq(L1)|1", "acquire  T0 L1 0 @1"}, Row{"T0|rel(L1)|1", "release  T0 L1 0 @1"},
+        Row{"T0|fork(T1)|1", "fork  T0 T1 0 @1"}, Row{"T0|join(T1)|1", "join  T0 T1 0 @1"},
+        Row{"T0|r(V234.23[0])|345\n", "read  T0 V234.23[0] 8 @345"},
+        Row{"main thread|r(a b)|x y|z\n", "read  main thread a b 8 @x y|z"},
+        Row{"T0|r(foo()V)|3\n", "read  T0 foo()V 8 @3"},
+        Row{"T0|r(V007)|007\n", "read  T0 V007 8 @007"},
+        Row{"T0|r(V99999999999)|99999999999\n", "read  T0 V99999999999 8 @99999999999"},
+        Row{"T0|r(V1)\n", "read  T0 V1 8 @"}, Row{"T0|begin(m)|1\n", "nothing"},
+        Row{"T0|end(m)|1\n", "nothing"}, Row{"T0|branch(1)|1\n", "nothing"},
+        Row{"\n\n  \n", "nothing"}, Row{"# a comment | r(\n", "nothing"}, Row{"", "nothing"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Superset, StdRows,
-    testing::Values(Row{"T0|r(0x1000:4)|1\n", "read  T0 0x1000 4 @1"}, Row{"T0|w(0x10)|1\n", "write  T0 0x10 8 @1"},
-                    Row{"T0|w(A:4)|1\n", "write  T0 A 4 @1"}, Row{"T0|w(A:16)|1\n", "write  T0 A:16 8 @1"}, Row{"T0|w(A:x)|1\n", "write  T0 A:x 8 @1"},
-                    Row{"T0|load.acquire(Y)|1\n", "read acquire T0 Y 8 @1"}, Row{"T0|store.release(Y:4)|1\n", "write release T0 Y 4 @1"},
-                    Row{"T0|rmw.acq_rel(0x8:16)|1\n", "read-modify-write acq_rel T0 0x8 16 @1"}, Row{"T0|fence.seq_cst()|1\n", "fence seq_cst T0  0 @1"},
-                    Row{"T0|acq_shared(L)|1\n", "acquire-shared  T0 L 0 @1"}, Row{"T0|rel_shared(L)|1\n", "release-shared  T0 L 0 @1"},
-                    Row{"T0|notify(C)|1\n", "notify  T0 C 0 @1"}, Row{"T0|wait(C)|1\n", "wait  T0 C 0 @1"},
-                    Row{"T0|barrier_enter(B)|1\n", "barrier-enter  T0 B 0 @1"}, Row{"T0|barrier_leave(B)|1\n", "barrier-leave  T0 B 0 @1"},
-                    Row{"T0|sem_post(S)|1\n", "semaphore-post  T0 S 0 @1"}, Row{"T0|sem_wait(S)|1\n", "semaphore-wait  T0 S 0 @1"},
-                    Row{"T0|once_done(O)|1\n", "once-done  T0 O 0 @1"}, Row{"T0|once_seen(O)|1\n", "once-seen  T0 O 0 @1"},
-                    Row{"T0|alloc(0x1000:64)|1\n", "alloc  T0 0x1000 64 @1"}, Row{"T0|free(0x1000:64)|1\n", "free  T0 0x1000 64 @1"},
-                    Row{"T0|func_entry(f)|1\n", "function-entry  T0 f 0 @1"}, Row{"T0|func_entry()|1\n", "function-entry  T0 0x0 0 @1"},
-                    Row{"T0|func_exit()\n", "function-exit  T0  0 @"},
-                    Row{"T0|region_begin(A,0x10:24,@lib)|1\n", "region-begin  T0 lib 2 A+8 0x10+24 @1"},
-                    Row{"T0|region_end()|1\n", "region-end  T0 0x0 0 @1"}, Row{"T0|hb_before(X)|1\n", "happens-before  T0 X 0 @1"},
-                    Row{"T0|hb_after(X)|1\n", "happens-after  T0 X 0 @1"}, Row{"~T0|r(V1)|1\n", "read  T0 V1 8 @1 ~"},
-                    Row{"T0|r(V1)|@/lib/a.so+0x1f#00ab\n", "read  T0 V1 8 @/lib/a.so"}));
+    testing::Values(
+        Row{"T0|r(0x1000:4)|1\n", "read  T0 0x1000 4 @1"},
+        Row{"T0|w(0x10)|1\n", "write  T0 0x10 8 @1"}, Row{"T0|w(A:4)|1\n", "write  T0 A 4 @1"},
+        Row{"T0|w(A:16)|1\n", "write  T0 A:16 8 @1"}, Row{"T0|w(A:x)|1\n", "write  T0 A:x 8 @1"},
+        Row{"T0|load.acquire(Y)|1\n", "read acquire T0 Y 8 @1"},
+        Row{"T0|store.release(Y:4)|1\n", "write release T0 Y 4 @1"},
+        Row{"T0|rmw.acq_rel(0x8:16)|1\n", "read-modify-write acq_rel T0 0x8 16 @1"},
+        Row{"T0|fence.seq_cst()|1\n", "fence seq_cst T0  0 @1"},
+        Row{"T0|acq_shared(L)|1\n", "acquire-shared  T0 L 0 @1"},
+        Row{"T0|rel_shared(L)|1\n", "release-shared  T0 L 0 @1"},
+        Row{"T0|notify(C)|1\n", "notify  T0 C 0 @1"}, Row{"T0|wait(C)|1\n", "wait  T0 C 0 @1"},
+        Row{"T0|barrier_enter(B)|1\n", "barrier-enter  T0 B 0 @1"},
+        Row{"T0|barrier_leave(B)|1\n", "barrier-leave  T0 B 0 @1"},
+        Row{"T0|sem_post(S)|1\n", "semaphore-post  T0 S 0 @1"},
+        Row{"T0|sem_wait(S)|1\n", "semaphore-wait  T0 S 0 @1"},
+        Row{"T0|once_done(O)|1\n", "once-done  T0 O 0 @1"},
+        Row{"T0|once_seen(O)|1\n", "once-seen  T0 O 0 @1"},
+        Row{"T0|alloc(0x1000:64)|1\n", "alloc  T0 0x1000 64 @1"},
+        Row{"T0|free(0x1000:64)|1\n", "free  T0 0x1000 64 @1"},
+        Row{"T0|func_entry(f)|1\n", "function-entry  T0 f 0 @1"},
+        Row{"T0|func_entry()|1\n", "function-entry  T0 0x0 0 @1"},
+        Row{"T0|func_exit()\n", "function-exit  T0  0 @"},
+        Row{"T0|region_begin(A,0x10:24,@lib)|1\n", "region-begin  T0 lib 2 A+8 0x10+24 @1"},
+        Row{"T0|region_end()|1\n", "region-end  T0 0x0 0 @1"},
+        Row{"T0|hb_before(X)|1\n", "happens-before  T0 X 0 @1"},
+        Row{"T0|hb_after(X)|1\n", "happens-after  T0 X 0 @1"},
+        Row{"~T0|r(V1)|1\n", "read  T0 V1 8 @1 ~"},
+        Row{"T0|r(V1)|@/lib/a.so+0x1f#00ab\n", "read  T0 V1 8 @/lib/a.so"}));
 
 INSTANTIATE_TEST_SUITE_P(
     Malformed, StdRows,
-    testing::Values(Row{"\nT0|r(V1\n", "line 2 (offset 1): expected THREAD|OPERATION(OBJECT)|LOCATION: 'T0|r(V1'; skipped"},
-                    Row{"|r(V1)|1", "line 1 (offset 0): expected THREAD|OPERATION(OBJECT)|LOCATION: '|r(V1)|1'; skipped"},
-                    Row{"T0|r()|1", "line 1 (offset 0): the operand is missing: 'T0|r()|1'; skipped"},
-                    Row{"T0|fork()|1", "line 1 (offset 0): the other thread is missing: 'T0|fork()|1'; skipped"},
-                    Row{"T0|grab(V1)|1", "line 1 (offset 0): unknown operation: 'T0|grab(V1)|1'; skipped"},
-                    Row{"T0|read(V1)|1", "line 1 (offset 0): unknown operation: 'T0|read(V1)|1'; skipped"},
-                    Row{"T0|load(V1)|1", "line 1 (offset 0): a memory order is missing, as in load.acquire(X): 'T0|load(V1)|1'; skipped"},
-                    Row{"T0|load.strong(V1)|1", "line 1 (offset 0): unknown memory order: 'T0|load.strong(V1)|1'; skipped"},
-                    Row{"T0|acq.release(L)|1", "line 1 (offset 0): this operation has no memory order: 'T0|acq.release(L)|1'; skipped"},
-                    Row{"T0|fence.seq_cst(X)|1", "line 1 (offset 0): this operation takes no operand: 'T0|fence.seq_cst(X)|1'; skipped"},
-                    Row{"T0|region_begin(A,,B)|1", "line 1 (offset 0): malformed region: expected ranges such as 0x1000:16: 'T0|region_begin(A,,B)|1'; skipped"},
-                    Row{"T0|r(0xffffffffffffffff:8)|1", "line 1 (offset 0): the operand is missing: 'T0|r(0xffffffffffffffff:8)|1'; skipped"}));
+    testing::Values(
+        Row{"\nT0|r(V1\n",
+            "line 2 (offset 1): expected THREAD|OPERATION(OBJECT)|LOCATION: 'T0|r(V1'; skipped"},
+        Row{"|r(V1)|1",
+            "line 1 (offset 0): expected THREAD|OPERATION(OBJECT)|LOCATION: '|r(V1)|1'; skipped"},
+        Row{"T0|r()|1", "line 1 (offset 0): the operand is missing: 'T0|r()|1'; skipped"},
+        Row{"T0|fork()|1",
+            "line 1 (offset 0): the other thread is missing: 'T0|fork()|1'; skipped"},
+        Row{"T0|grab(V1)|1", "line 1 (offset 0): unknown operation: 'T0|grab(V1)|1'; skipped"},
+        Row{"T0|read(V1)|1", "line 1 (offset 0): unknown operation: 'T0|read(V1)|1'; skipped"},
+        Row{"T0|load(V1)|1",
+            "line 1 (offset 0): a memory order is missing, as in load.acquire(X): 'T0|load(V1)|1'; "
+            "skipped"},
+        Row{"T0|load.strong(V1)|1",
+            "line 1 (offset 0): unknown memory order: 'T0|load.strong(V1)|1'; skipped"},
+        Row{"T0|acq.release(L)|1",
+            "line 1 (offset 0): this operation has no memory order: 'T0|acq.release(L)|1'; "
+            "skipped"},
+        Row{"T0|fence.seq_cst(X)|1",
+            "line 1 (offset 0): this operation takes no operand: 'T0|fence.seq_cst(X)|1'; skipped"},
+        Row{"T0|region_begin(A,,B)|1",
+            "line 1 (offset 0): malformed region: expected ranges such as 0x1000:16: "
+            "'T0|region_begin(A,,B)|1'; skipped"},
+        Row{"T0|r(0xffffffffffffffff:8)|1",
+            "line 1 (offset 0): the operand is missing: 'T0|r(0xffffffffffffffff:8)|1'; skipped"}));
 
 TEST(StdNames, AreSeparatePerSpaceAndNumberedInOrder) {
   auto source = from_text("T0|r(X)|1\nT0|acq(X)|1\nT0|w(Y)|2\nT1|r(X)|1\n");
@@ -107,7 +142,8 @@ TEST(StdNames, AreSeparatePerSpaceAndNumberedInOrder) {
 }
 
 TEST(StdStrict, OperandsArePlainNames) {
-  auto source = from_text("T0|r(A:4)|1\nT0|r(A)|1\nT0|r(0x10)|1\nT0|fence.seq_cst()|1\n", {.strict = true});
+  auto source =
+      from_text("T0|r(A:4)|1\nT0|r(A)|1\nT0|r(0x10)|1\nT0|fence.seq_cst()|1\n", {.strict = true});
   const auto events = read_all(*source);
   ASSERT_EQ(events.size(), 3U);
   EXPECT_NE(events[0].event.address, events[1].event.address);
@@ -126,7 +162,8 @@ TEST(StdProblems, AreCappedAndCounted) {
 }
 
 TEST(StdLong, LinesBeyondTheBufferAreSkipped) {
-  std::string text = "T0|r(V1)|1\nT0|r(" + std::string(500, 'x') + ")|2\nT0|w(V1)|3\n" + std::string(300, 'y');
+  std::string text =
+      "T0|r(V1)|1\nT0|r(" + std::string(500, 'x') + ")|2\nT0|w(V1)|3\n" + std::string(300, 'y');
   auto source = from_text(text, {.buffer_size = 128});
   const auto events = read_all(*source);
   ASSERT_EQ(events.size(), 2U);
@@ -135,14 +172,17 @@ TEST(StdLong, LinesBeyondTheBufferAreSkipped) {
 }
 
 std::string random_name(Random& random, const char* letters) {
-  if (random.chance(0.6)) return std::string(1, letters[random.below(3)]) + std::to_string(random.below(30));
-  if (random.chance(0.3)) return std::string(1, letters[0]) + std::to_string(random.next() >> random.below(64));
+  if (random.chance(0.6))
+    return std::string(1, letters[random.below(3)]) + std::to_string(random.below(30));
+  if (random.chance(0.3))
+    return std::string(1, letters[0]) + std::to_string(random.next() >> random.below(64));
   std::string name;
   for (uint64_t i = 0; i < 1 + random.below(12); ++i) name += "ab0.[]7_"[random.below(8)];
   return name;
 }
 
-// The naive twin: every line through parse_std_line and a std::map. Small buffers move lines to every position.
+// The naive twin: every line through parse_std_line and a std::map. Small buffers move lines to
+// every position.
 TEST(StdFastPath, EqualsTheGeneralParser) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
@@ -154,7 +194,9 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
       text += random_name(random, "Tt#") + "|";
       text += std::vector<std::string>{"r", "w", "acq", "rel", "r", "w", "notify"}[random.below(7)];
       text += "(" + random_name(random, "VLx") + ")";
-      if (random.chance(0.95)) text += "|" + (random.chance(0.8) ? std::to_string(random.below(50)) : random_name(random, "0l1"));
+      if (random.chance(0.95))
+        text += "|" + (random.chance(0.8) ? std::to_string(random.below(50))
+                                          : random_name(random, "0l1"));
       text += random.chance(0.1) ? "\r\n" : "\n";
     }
     std::vector<std::vector<std::string>> expected, got;
@@ -164,16 +206,20 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
       parse_std_line(std::string_view(text).substr(at, end - at), false, line);
       at = end + 1;
       if (line.kind != StdLine::Kind::kEvent) continue;
-      expected.push_back({std::string(line.thread), std::string(plain_name(line.event)), std::string(line.object.name), std::string(line.location)});
+      expected.push_back({std::string(line.thread), std::string(plain_name(line.event)),
+                          std::string(line.object.name), std::string(line.location)});
     }
-    auto source = from_text(text, {.batch_events = 1 + random.below(50), .buffer_size = 128 + random.below(300)});
+    auto source = from_text(
+        text, {.batch_events = 1 + random.below(50), .buffer_size = 128 + random.below(300)});
     std::map<std::string, uint64_t> numbers;
     for (const WholeEvent& whole_event : read_all(*source)) {
       const Event& event = whole_event.event;
-      got.push_back({source->thread_name(event.thread), std::string(plain_name(event.kind)), source->object_name(event.address, event.kind),
+      got.push_back({source->thread_name(event.thread), std::string(plain_name(event.kind)),
+                     source->object_name(event.address, event.kind),
                      event.site == kNoSite ? "" : source->site(event.site).label});
       // One number per name: what the names map to must be a function.
-      const std::string key = std::to_string(static_cast<int>(name_space(event.kind))) + got.back()[2];
+      const std::string key =
+          std::to_string(static_cast<int>(name_space(event.kind))) + got.back()[2];
       EXPECT_EQ(numbers.emplace(key, event.address).first->second, event.address);
     }
     ASSERT_EQ(got, expected);
@@ -182,10 +228,15 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
 
 TEST(StdNumbers, ParseDigits) {
   for (const std::string text : {"0", "7", "10", "345", "99999999", "10203040"}) {
-    EXPECT_EQ(parse_digits(load_chars((text + "xxxxxxxx").c_str()), static_cast<unsigned>(text.size())), std::stoul(text));
+    EXPECT_EQ(
+        parse_digits(load_chars((text + "xxxxxxxx").c_str()), static_cast<unsigned>(text.size())),
+        std::stoul(text));
   }
   for (const std::string text : {"00", "07", "1a", "/1", ":1", "1:", "-1", " 1", "12345/78"}) {
-    EXPECT_EQ(parse_digits(load_chars((text + "xxxxxxxx").c_str()), static_cast<unsigned>(text.size())), kNoNumber) << text;
+    EXPECT_EQ(
+        parse_digits(load_chars((text + "xxxxxxxx").c_str()), static_cast<unsigned>(text.size())),
+        kNoNumber)
+        << text;
   }
 }
 
@@ -199,7 +250,10 @@ TEST(TextRoundTrip, LosesNothing) {
     auto writer = TraceWriter::create(container.path(), options);
     for (uint32_t i = 0; i < 40; ++i) {
       const bool label = i % 2 == 0;
-      (*writer)->site({.label = label ? "l|" + std::to_string(i) : "", .module = label ? "" : "/a+b/c#d", .build_id = label ? "" : "0a", .offset = label ? 0U : i});
+      (*writer)->site({.label = label ? "l|" + std::to_string(i) : "",
+                       .module = label ? "" : "/a+b/c#d",
+                       .build_id = label ? "" : "0a",
+                       .offset = label ? 0U : i});
     }
     for (uint32_t i = 0; i < 6; ++i) (*writer)->name_thread(i, i % 2 == 0 ? "worker" : "");
     for (int i = 0; i < 5000; ++i) {
@@ -214,7 +268,8 @@ TEST(TextRoundTrip, LosesNothing) {
     ASSERT_TRUE(done) << done.error().message;
     auto read_text = from(text.path());
     EXPECT_EQ(read_text->total_order(), total);
-    done = convert(*read_text, second_container.path(), {.to = ConvertTo::kContainer, .zstd_level = 1});
+    done = convert(*read_text, second_container.path(),
+                   {.to = ConvertTo::kContainer, .zstd_level = 1});
     ASSERT_TRUE(done) << done.error().message;
     for (const std::string& line : read_text->problems()) ADD_FAILURE() << line;
     auto again = from(second_container.path());
@@ -224,7 +279,9 @@ TEST(TextRoundTrip, LosesNothing) {
 }
 
 TEST(StdRoundTrip, TextThroughTheContainerIsTheSameText) {
-  const std::string text = "T0|fork(T2)|1\nT0|w(V234.23[0])|2\nT2|acq(L1)|3\nT2|w(V7)|4\nmain|r(x y)|5\nT2|rel(L1)|6\nT0|join(T2)|7\n";
+  const std::string text =
+      "T0|fork(T2)|1\nT0|w(V234.23[0])|2\nT2|acq(L1)|3\nT2|w(V7)|4\nmain|r(x "
+      "y)|5\nT2|rel(L1)|6\nT0|join(T2)|7\n";
   ScratchFile first, container, last;
   ASSERT_TRUE(write_file(first.path(), text));
   auto source = open_trace(first.path());
@@ -239,7 +296,9 @@ TEST(StdRoundTrip, TextThroughTheContainerIsTheSameText) {
 }
 
 TEST(StdExport, CountsWhatItCannotSay) {
-  const std::string text = "T0|store.release(F)|1\nT1|load.acquire(F)|2\nT1|w(A:4)|3\nT0|func_entry(f)|4\nT0|free(0x10:8)|5\nT0|acq_shared(L)|6\n";
+  const std::string text =
+      "T0|store.release(F)|1\nT1|load.acquire(F)|2\nT1|w(A:4)|3\nT0|func_entry(f)|4\nT0|free(0x10:"
+      "8)|5\nT0|acq_shared(L)|6\n";
   ScratchFile out;
   auto source = from_text(text);
   auto done = convert(*source, out.path(), {.to = ConvertTo::kStd});
@@ -251,7 +310,8 @@ TEST(StdExport, CountsWhatItCannotSay) {
   done = convert(*source, out.path(), {.to = ConvertTo::kStd, .approximate = true});
   ASSERT_TRUE(done);
   EXPECT_EQ(*read_file(out.path()),
-            "T0|acq(F)|1\nT0|rel(F)|1\nT1|acq(F)|2\nT1|rel(F)|2\nT1|w(A)|3\nT0|w(0x10)|5\nT0|acq(L)|6\nT0|rel(L)|6\n");
+            "T0|acq(F)|1\nT0|rel(F)|1\nT1|acq(F)|2\nT1|rel(F)|2\nT1|w(A)|3\nT0|w(0x10)|5\nT0|acq(L)"
+            "|6\nT0|rel(L)|6\n");
   EXPECT_EQ(done->counters[0].value, 1U);
   EXPECT_EQ(done->counters[1].value, 4U);
 }
@@ -261,15 +321,21 @@ TEST(Open, TellsFormatsApart) {
   auto message = [&](std::string_view content) {
     EXPECT_TRUE(write_file(file.path(), content));
     auto opened = open_trace(file.path());
-    return opened ? std::string("opened") : opened.error().message.substr(file.path().size()) + " / " + opened.error().hint;
+    return opened ? std::string("opened")
+                  : opened.error().message.substr(file.path().size()) + " / " + opened.error().hint;
   };
-  const std::string hint = " / expected a Deadheat trace (deadheat record) or STD text with lines such as T0|r(V1)|345";
+  const std::string hint =
+      " / expected a Deadheat trace (deadheat record) or STD text with lines such as T0|r(V1)|345";
   EXPECT_EQ(message("T0|r(V1)|1\n"), "opened");
   EXPECT_EQ(message("# only a comment\n"), "opened");
   EXPECT_EQ(message("garbled first line\nT0|r(V1)|1\n"), "opened");
   EXPECT_EQ(message(""), " is not a trace: it is empty" + hint);
-  EXPECT_EQ(message("hello\nworld\n"), " is not a trace: its first bytes are \"hello\\x0aworld\\x0a\"" + hint);
-  EXPECT_EQ(message(std::string_view("\x7f" "ELF\0\1", 6)), " is not a trace: its first bytes are \"\\x7fELF\\x00\\x01\"" + hint);
+  EXPECT_EQ(message("hello\nworld\n"),
+            " is not a trace: its first bytes are \"hello\\x0aworld\\x0a\"" + hint);
+  EXPECT_EQ(message(std::string_view("\x7f"
+                                     "ELF\0\1",
+                                     6)),
+            " is not a trace: its first bytes are \"\\x7fELF\\x00\\x01\"" + hint);
   EXPECT_FALSE(open_trace("/nonexistent/trace"));
 }
 

@@ -37,7 +37,8 @@ void describe_text(const StdSource& source, TraceSummary& summary) {
 
 }  // namespace
 
-Result<TraceSummary> summarize(OpenedTrace& trace, const std::function<void(uint64_t events)>& progress) {
+Result<TraceSummary> summarize(OpenedTrace& trace,
+                               const std::function<void(uint64_t events)>& progress) {
   TraceSummary summary;
   Source& source = *trace.source;
   for (;;) {
@@ -47,17 +48,20 @@ Result<TraceSummary> summarize(OpenedTrace& trace, const std::function<void(uint
     for (const Event& event : batch->events) {
       ++summary.by_kind[std::min(static_cast<size_t>(event.kind), summary.by_kind.size() - 1)];
       summary.stamped += event.stamped ? 1 : 0;
-      summary.atomics += event.kind <= EventKind::kWrite && event.order != MemoryOrder::kPlain ? 1 : 0;
+      summary.atomics +=
+          event.kind <= EventKind::kWrite && event.order != MemoryOrder::kPlain ? 1 : 0;
     }
     summary.events += batch->events.size();
     if (progress) progress(summary.events);
   }
   summary.total_order = source.total_order();
   summary.threads = source.thread_count();
-  for (ThreadId thread = 0; thread < summary.threads && thread < TraceSummary::kMaxThreadNames; ++thread) {
+  for (ThreadId thread = 0; thread < summary.threads && thread < TraceSummary::kMaxThreadNames;
+       ++thread) {
     summary.thread_names.push_back(source.thread_name(thread));
   }
-  if (const auto* container = dynamic_cast<const ContainerSource*>(&source)) describe_container(*container, summary);
+  if (const auto* container = dynamic_cast<const ContainerSource*>(&source))
+    describe_container(*container, summary);
   if (const auto* text = dynamic_cast<const StdSource*>(&source)) describe_text(*text, summary);
   summary.counters = source.counters();
   summary.problems.assign(source.problems().begin(), source.problems().end());

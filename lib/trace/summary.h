@@ -35,6 +35,7 @@ struct TraceSummary {
 };
 
 // Reads the whole trace.
-Result<TraceSummary> summarize(OpenedTrace& trace, const std::function<void(uint64_t events)>& progress = {});
+Result<TraceSummary> summarize(OpenedTrace& trace,
+                               const std::function<void(uint64_t events)>& progress = {});
 
 }  // namespace deadheat::trace

@@ -2,7 +2,9 @@
 
 #include <charconv>
 
+#include "lib/base/text.h"
 #include "lib/trace/event_names.h"
+#include "lib/trace/std_line.h"
 
 namespace deadheat::trace {
 namespace {
@@ -24,6 +26,17 @@ std::string printable(std::string text, bool bars) {
     if (static_cast<unsigned char>(c) < ' ' || (c == '|' && !bars)) c = '_';
   }
   return text;
+}
+
+// A name that reads as one: strict STD has variables called 0x10 or A:4, which the superset would
+// take for addresses.
+std::string plain(std::string name) {
+  StdLine::Object object;
+  if (parse_std_object(name, false, object) && object.name == name && object.size == 8) return name;
+  for (char& c : name) {
+    if (c == ':') c = '_';
+  }
+  return "_" + name;
 }
 
 bool is_sized_name(uint64_t size) { return size == 1 || size == 2 || size == 4 || size == 8; }
@@ -78,12 +91,12 @@ void TextWriter::close_line(const Event& event, std::string& out) {
 void TextWriter::append_object(const Event& event, std::string& out) {
   const NameSpace space = name_space(event.kind);
   const bool sized = has_size(event.kind);
-  // Only objects that had a name in a text trace are written by name: a name stands for an address of its own, so
-  // naming real memory would tear it from its neighbours.
+  // Only objects that had a name in a text trace are written by name: a name stands for an address
+  // of its own, so naming real memory would tear it from its neighbours.
   if (is_named_address(space, event.address) && (!sized || is_sized_name(event.size))) {
     const std::string name = source_.object_name(event.address, event.kind);
-    if (!name.starts_with("0x")) {
-      out += printable(name, true);
+    if (name != hex(event.address)) {
+      out += plain(printable(name, true));
       if (sized && event.size != 8) out += ":", append_number(event.size, 10, out);
       return;
     }
@@ -127,7 +140,8 @@ void TextWriter::append(const Event& event, std::span<const Range> ranges, std::
       out += event.size > 0 ? ",@" : "@";
       append_object(event, out);
     }
-  } else if (has_address(event.kind) && !(event.kind == EventKind::kFunctionEntry && event.address == 0)) {
+  } else if (has_address(event.kind) &&
+             !(event.kind == EventKind::kFunctionEntry && event.address == 0)) {
     append_object(event, out);
   }
   close_line(event, out);
@@ -149,8 +163,9 @@ void TextWriter::append_strict(const Event& event, std::string& out) {
     out += thread(event.other);
     return close_line(event, out);
   }
-  const bool silent = event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit ||
-                      event.kind == EventKind::kAlloc || event.kind == EventKind::kFence || is_region(event.kind);
+  const bool silent = event.kind == EventKind::kFunctionEntry ||
+                      event.kind == EventKind::kFunctionExit || event.kind == EventKind::kAlloc ||
+                      event.kind == EventKind::kFence || is_region(event.kind);
   if (!options_.approximate || silent) {
     ++left_out_;
     return;
@@ -178,7 +193,8 @@ Counters TextWriter::counters() const {
   return {
       {"events_left_out", left_out_, "events that strict STD cannot say", true},
       {"events_approximated", approximated_, "events replaced by acq and rel of a lock", true},
-      {"sizes_dropped", sizes_dropped_, "accesses of other sizes than 8, written without their size", true},
+      {"sizes_dropped", sizes_dropped_,
+       "accesses of other sizes than 8, written without their size", true},
   };
 }
 

@@ -1,9 +1,10 @@
-// Events as lines of text: our superset of STD, which loses nothing, or strict STD, which other analysers read.
+// Events as lines of text: our superset of STD, which loses nothing, or strict STD, which other
+// analysers read.
 //
-// Strict STD has reads, writes, locks, fork and join. Other events are left out and counted, or with `approximate`
-// replaced by the nearest thing: a synchronising event becomes acq and rel of a lock of its object. That orders more
-// than the original did, so it can hide a race; those are counted too. Fences, alloc, regions and functions have no near
-// thing and stay left out.
+// Strict STD has reads, writes, locks, fork and join. Other events are left out and counted, or
+// with `approximate` replaced by the nearest thing: a synchronising event becomes acq and rel of a
+// lock of its object. That orders more than the original did, so it can hide a race; those are
+// counted too. Fences, alloc, regions and functions have no near thing and stay left out.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +23,8 @@ struct TextOptions {
 
 class TextWriter {
  public:
-  TextWriter(const Source& source, const TextOptions& options) : source_(source), options_(options) {}
+  TextWriter(const Source& source, const TextOptions& options)
+      : source_(source), options_(options) {}
 
   std::string header() const;  // the first line; empty for strict STD
   // Adds the event's line(s) to `out`.

@@ -65,16 +65,20 @@ inline WholeEvent random_event(Random& random, ThreadId thread, uint32_t threads
   WholeEvent result;
   Event& event = result.event;
   event.thread = thread;
-  event.kind = random.chance(0.7) ? static_cast<EventKind>(random.below(2)) : static_cast<EventKind>(random.below(static_cast<uint64_t>(EventKind::kCount)));
+  event.kind = random.chance(0.7)
+                   ? static_cast<EventKind>(random.below(2))
+                   : static_cast<EventKind>(random.below(static_cast<uint64_t>(EventKind::kCount)));
   if (random.chance(0.9)) event.site = static_cast<SiteId>(random.below(sites));
   if (event.kind == EventKind::kFunctionExit) event.site = kNoSite;
   if (has_address(event.kind)) {
     const uint64_t far = random.next() >> random.below(64);
     event.address = random.chance(0.8) ? 0x7f0000000000ULL + random.below(1 << 12) * 8 : far;
   }
-  if (has_size(event.kind)) event.size = random.chance(0.8) ? 1ULL << random.below(7) : random.next() >> random.below(64);
+  if (has_size(event.kind))
+    event.size = random.chance(0.8) ? 1ULL << random.below(7) : random.next() >> random.below(64);
   const bool access = event.kind <= EventKind::kReadModifyWrite;
-  if (event.kind == EventKind::kReadModifyWrite || event.kind == EventKind::kFence || (access && random.chance(0.1))) {
+  if (event.kind == EventKind::kReadModifyWrite || event.kind == EventKind::kFence ||
+      (access && random.chance(0.1))) {
     event.order = static_cast<MemoryOrder>(1 + random.below(6));
   }
   if (names_thread(event.kind)) event.other = static_cast<uint32_t>(random.below(threads));
@@ -89,7 +93,8 @@ inline WholeEvent random_event(Random& random, ThreadId thread, uint32_t threads
   return result;
 }
 
-inline std::unique_ptr<ContainerSource> open_container(const std::string& path, const ContainerOptions& options = {}) {
+inline std::unique_ptr<ContainerSource> open_container(const std::string& path,
+                                                       const ContainerOptions& options = {}) {
   auto input = Input::open(path);
   if (!input) return nullptr;
   auto source = ContainerSource::open(std::move(*input), options);

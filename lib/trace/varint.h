@@ -1,4 +1,5 @@
-// Variable-length integers of the container: seven bits a byte, least significant first; signed ones zigzag.
+// Variable-length integers of the container: seven bits a byte, least significant first; signed
+// ones zigzag.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +10,12 @@ namespace deadheat::trace {
 
 inline constexpr size_t kMaxVarint = 10;
 
-inline uint64_t zigzag(int64_t value) { return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63); }
-inline int64_t unzigzag(uint64_t value) { return static_cast<int64_t>((value >> 1) ^ (0 - (value & 1))); }
+inline uint64_t zigzag(int64_t value) {
+  return (static_cast<uint64_t>(value) << 1) ^ static_cast<uint64_t>(value >> 63);
+}
+inline int64_t unzigzag(uint64_t value) {
+  return static_cast<int64_t>((value >> 1) ^ (0 - (value & 1)));
+}
 
 inline void put_varint(std::vector<uint8_t>& out, uint64_t value) {
   while (value >= 0x80) {
@@ -20,7 +25,8 @@ inline void put_varint(std::vector<uint8_t>& out, uint64_t value) {
   out.push_back(static_cast<uint8_t>(value));
 }
 
-// The byte after the varint at `p`, or nullptr when it does not end before `end` or within ten bytes.
+// The byte after the varint at `p`, or nullptr when it does not end before `end` or within ten
+// bytes.
 inline const uint8_t* get_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
   if (p < end && *p < 0x80) {
     value = *p;

@@ -16,8 +16,9 @@
 namespace deadheat::trace {
 namespace {
 
-// A region with more ranges than this is written as one range that covers them all: it reaches more than it did,
-// which can hide a race and never invents one. Keeps a record far below DHT_MAX_RAW_SIZE.
+// A region with more ranges than this is written as one range that covers them all: it reaches more
+// than it did, which can hide a race and never invents one. Keeps a record far below
+// DHT_MAX_RAW_SIZE.
 constexpr size_t kMaxRanges = DHT_MAX_RANGES;
 
 void put_text(std::vector<uint8_t>& out, std::string_view text) {
@@ -27,7 +28,12 @@ void put_text(std::vector<uint8_t>& out, std::string_view text) {
 
 std::vector<uint8_t> bytes_from_hex(std::string_view hex_text) {
   std::vector<uint8_t> bytes;
-  auto digit = [](char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; };
+  auto digit = [](char c) {
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+  };
   for (size_t i = 0; i + 1 < hex_text.size() && bytes.size() < 64; i += 2) {
     if (digit(hex_text[i]) < 0 || digit(hex_text[i + 1]) < 0) break;
     bytes.push_back(static_cast<uint8_t>(digit(hex_text[i]) * 16 + digit(hex_text[i + 1])));
@@ -37,7 +43,8 @@ std::vector<uint8_t> bytes_from_hex(std::string_view hex_text) {
 
 }  // namespace
 
-StreamWriter::StreamWriter(TraceWriter& writer, uint32_t tid, uint64_t base_stamp) : writer_(writer), tid_(tid), encoder_(bytes_) {
+StreamWriter::StreamWriter(TraceWriter& writer, uint32_t tid, uint64_t base_stamp)
+    : writer_(writer), tid_(tid), encoder_(bytes_) {
   begin_chunk(base_stamp);
 }
 
@@ -49,14 +56,17 @@ void StreamWriter::begin_chunk(uint64_t base_stamp) {
 
 void StreamWriter::append(const Event& event, std::span<const Range> ranges) {
   const bool stamped = event.stamped || writer_.options_.total_order;
-  append_at(stamped ? writer_.counter_->fetch_add(1, std::memory_order_acq_rel) + 1 : kUnstamped, event, ranges);
+  append_at(stamped ? writer_.counter_->fetch_add(1, std::memory_order_acq_rel) + 1 : kUnstamped,
+            event, ranges);
 }
 
-void StreamWriter::append_at(uint64_t stamp, const Event& event, std::span<const Range> ranges, const StreamKey* other_process) {
+void StreamWriter::append_at(uint64_t stamp, const Event& event, std::span<const Range> ranges,
+                             const StreamKey* other_process) {
   Range everything;
   if (ranges.size() > kMaxRanges) {
     everything = ranges[0];
-    for (const Range& range : ranges) everything = {std::min(everything.begin, range.begin), std::max(everything.end, range.end)};
+    for (const Range& range : ranges)
+      everything = {std::min(everything.begin, range.begin), std::max(everything.end, range.end)};
     ranges = {&everything, 1};
   }
   uint32_t slot = 0;
@@ -95,7 +105,9 @@ void StreamWriter::write_chunk(uint32_t commit_flags) {
 }
 
 TraceWriter::TraceWriter(const WriterOptions& options, std::string path)
-    : options_(options), path_(std::move(path)), counter_(options.shared_counter != nullptr ? options.shared_counter : &own_counter_) {
+    : options_(options),
+      path_(std::move(path)),
+      counter_(options.shared_counter != nullptr ? options.shared_counter : &own_counter_) {
   options_.chunk_size = std::clamp<size_t>(options_.chunk_size, 64, DHT_MAX_RAW_SIZE / 4);
   std::vector<uint8_t> tool;
   put_text(tool, "deadheat " DEADHEAT_VERSION);
@@ -107,23 +119,30 @@ TraceWriter::TraceWriter(const WriterOptions& options, std::string path)
 
 TraceWriter::~TraceWriter() = default;
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path, const WriterOptions& options) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::string& path,
+                                                         const WriterOptions& options) {
   std::unique_ptr<TraceWriter> writer(new TraceWriter(options, path));
-  writer->fd_ = ScopedFd(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
-                                     : ::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
+  writer->fd_ =
+      ScopedFd(path == "-" ? ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0)
+                           : ::open(path.c_str(),
+                                    O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0666));
   if (!writer->fd_.valid()) return errno_error("cannot create", path, errno);
   auto written = writer->write_file_header();
   if (!written) return written.error();
   return writer;
 }
 
-Result<std::unique_ptr<TraceWriter>> TraceWriter::join(const std::string& path, const WriterOptions& options) {
+Result<std::unique_ptr<TraceWriter>> TraceWriter::join(const std::string& path,
+                                                       const WriterOptions& options) {
   auto reading = open_for_reading(path);
   if (!reading) return reading.error();
   dht_file_header header{};
   const ssize_t got = ::pread(reading->get(), &header, sizeof header, 0);
-  if (got != static_cast<ssize_t>(sizeof header) || !is_valid(header) || header.version != DHT_VERSION) {
-    return Error{path + " is not a trace of version " + std::to_string(DHT_VERSION) + " to append to", "record into a new file"};
+  if (got != static_cast<ssize_t>(sizeof header) || !is_valid(header) ||
+      header.version != DHT_VERSION) {
+    return Error{
+        path + " is not a trace of version " + std::to_string(DHT_VERSION) + " to append to",
+        "record into a new file"};
   }
   WriterOptions joined = options;
   joined.total_order = (header.flags & DHT_FILE_TOTAL_ORDER) != 0;
@@ -144,7 +163,8 @@ Status TraceWriter::write_file_header() {
 StreamWriter& TraceWriter::stream(uint32_t tid) {
   const std::lock_guard lock(mutex_);
   auto& stream = streams_[tid];
-  if (stream == nullptr) stream.reset(new StreamWriter(*this, tid, counter_->load(std::memory_order_acquire)));
+  if (stream == nullptr)
+    stream.reset(new StreamWriter(*this, tid, counter_->load(std::memory_order_acquire)));
   return *stream;
 }
 
@@ -157,10 +177,12 @@ void TraceWriter::name_thread(uint32_t tid, std::string_view name) {
   put_meta(DHT_META_THREAD, payload);
 }
 
-uint32_t TraceWriter::module(std::string_view path, std::string_view build_id_hex, uint64_t load_address, uint64_t size) {
+uint32_t TraceWriter::module(std::string_view path, std::string_view build_id_hex,
+                             uint64_t load_address, uint64_t size) {
   const std::lock_guard lock(mutex_);
   std::string key = std::string(path) + '\n' + std::string(build_id_hex);
-  const auto [entry, added] = modules_.emplace(std::move(key), static_cast<uint32_t>(modules_.size()));
+  const auto [entry, added] =
+      modules_.emplace(std::move(key), static_cast<uint32_t>(modules_.size()));
   if (!added) return entry->second;
   const std::vector<uint8_t> build_id = bytes_from_hex(build_id_hex);
   std::vector<uint8_t> payload;
@@ -180,19 +202,25 @@ SiteId TraceWriter::site(const SiteInfo& info) {
   if (!made.is_label) made.module = module(info.module, info.build_id);
   made.offset = info.offset;
   made.label = made.is_label ? info.label : std::string();
-  std::string key = made.is_label ? 'L' + made.label : 'M' + std::to_string(made.module) + '+' + std::to_string(made.offset);
+  std::string key = made.is_label
+                        ? 'L' + made.label
+                        : 'M' + std::to_string(made.module) + '+' + std::to_string(made.offset);
   const std::lock_guard lock(mutex_);
-  const auto [entry, added] = site_numbers_.emplace(std::move(key), static_cast<SiteId>(sites_.size()));
+  const auto [entry, added] =
+      site_numbers_.emplace(std::move(key), static_cast<SiteId>(sites_.size()));
   if (added) sites_.push_back(std::move(made));
   return entry->second;
 }
 
 SiteDefinition TraceWriter::definition(SiteId site) {
   const std::lock_guard lock(mutex_);
-  return site < sites_.size() ? sites_[site] : SiteDefinition{.is_label = true, .module = 0, .offset = 0, .label = "?"};
+  return site < sites_.size()
+             ? sites_[site]
+             : SiteDefinition{.is_label = true, .module = 0, .offset = 0, .label = "?"};
 }
 
-void TraceWriter::name_object(NameSpace space, uint64_t address, uint64_t size, std::string_view name) {
+void TraceWriter::name_object(NameSpace space, uint64_t address, uint64_t size,
+                              std::string_view name) {
   const std::lock_guard lock(mutex_);
   std::vector<uint8_t> payload = {static_cast<uint8_t>(space)};
   put_varint(payload, address);
@@ -227,8 +255,8 @@ void TraceWriter::write_chunk(dht_chunk_header header, std::vector<uint8_t>& byt
   std::vector<uint8_t>* chunk = &bytes;
   if (options_.zstd_level != 0 && raw_size > 0) {
     packed.resize(sizeof header + ZSTD_compressBound(raw_size));
-    const size_t size = ZSTD_compress(packed.data() + sizeof header, packed.size() - sizeof header, bytes.data() + sizeof header,
-                                      raw_size, options_.zstd_level);
+    const size_t size = ZSTD_compress(packed.data() + sizeof header, packed.size() - sizeof header,
+                                      bytes.data() + sizeof header, raw_size, options_.zstd_level);
     if (!ZSTD_isError(size) && size < raw_size) {
       packed.resize(sizeof header + size);
       header.flags |= DHT_CHUNK_ZSTD;
@@ -243,7 +271,8 @@ void TraceWriter::write_chunk(dht_chunk_header header, std::vector<uint8_t>& byt
   seal(header);
   std::memcpy(chunk->data(), &header, sizeof header);
   bytes_written_ += chunk->size();
-  const Status written = append_whole({reinterpret_cast<const char*>(chunk->data()), chunk->size()});
+  const Status written =
+      append_whole({reinterpret_cast<const char*>(chunk->data()), chunk->size()});
   if (!written) {
     const std::lock_guard lock(failure_mutex_);
     if (failure_.empty()) failure_ = written.error().message;
@@ -258,14 +287,17 @@ Status TraceWriter::append_whole(std::string_view chunk) {
   } while (put < 0 && errno == EINTR);
   if (put < 0) return errno_error("cannot write", path_, errno);
   // The rest must not follow in a second write: another process may have appended in between.
-  if (static_cast<size_t>(put) != chunk.size()) return errno_error("cannot write all of a chunk to", path_, ENOSPC);
+  if (static_cast<size_t>(put) != chunk.size())
+    return errno_error("cannot write all of a chunk to", path_, ENOSPC);
   return Ok{};
 }
 
 Status TraceWriter::status() const {
   const std::lock_guard lock(failure_mutex_);
   if (failure_.empty()) return Ok{};
-  return Error{failure_, "the trace keeps every chunk that was written before; free some disk space and record again"};
+  return Error{
+      failure_,
+      "the trace keeps every chunk that was written before; free some disk space and record again"};
 }
 
 Status TraceWriter::close() {

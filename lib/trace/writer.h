@@ -1,7 +1,9 @@
-// Writes a trace: one StreamWriter per thread, each filling chunks of its own; a full chunk goes to the file in one
-// appending write, so several processes can write one file and a killed writer loses only its unfilled chunks.
+// Writes a trace: one StreamWriter per thread, each filling chunks of its own; a full chunk goes to
+// the file in one appending write, so several processes can write one file and a killed writer
+// loses only its unfilled chunks.
 //
-// Without close() a trace looks like that of a killed process: the streams have no end, and readers say so.
+// Without close() a trace looks like that of a killed process: the streams have no end, and readers
+// say so.
 #pragma once
 
 #include <atomic>
@@ -30,20 +32,24 @@ struct WriterOptions {
   bool dense_stamps = true;
   uint32_t pid = 1;
   uint32_t generation = 0;
-  std::string command;                               // what ran, for people
-  std::atomic<uint64_t>* shared_counter = nullptr;   // last stamp given, if several processes or writers share it
+  std::string command;  // what ran, for people
+  std::atomic<uint64_t>* shared_counter =
+      nullptr;  // last stamp given, if several processes or writers share it
 };
 
 class TraceWriter;
 
-// Not thread-safe by itself: one thread at a time appends to a stream. Different streams are independent.
+// Not thread-safe by itself: one thread at a time appends to a stream. Different streams are
+// independent.
 class StreamWriter {
  public:
-  // Gives the event the next stamp (if it is stamped). event.site is a number from TraceWriter::site() or kNoSite,
-  // event.other of fork and join the tid of the other stream.
+  // Gives the event the next stamp (if it is stamped). event.site is a number from
+  // TraceWriter::site() or kNoSite, event.other of fork and join the tid of the other stream.
   void append(const Event& event, std::span<const Range> ranges = {});
-  // The same with a stamp of the caller's; stamps of one trace must be unique, of one stream ascending.
-  void append_at(uint64_t stamp, const Event& event, std::span<const Range> ranges = {}, const StreamKey* other_process = nullptr);
+  // The same with a stamp of the caller's; stamps of one trace must be unique, of one stream
+  // ascending.
+  void append_at(uint64_t stamp, const Event& event, std::span<const Range> ranges = {},
+                 const StreamKey* other_process = nullptr);
   // Writes what is buffered as a chunk; the stream goes on.
   void flush();
   // The thread ended: writes the last chunk.
@@ -67,16 +73,22 @@ class StreamWriter {
 class TraceWriter {
  public:
   // Makes or replaces the file; "-" is standard output.
-  static Result<std::unique_ptr<TraceWriter>> create(const std::string& path, const WriterOptions& options);
-  // Appends to a trace that another process (or writer) made; its order flags win over the options'.
-  static Result<std::unique_ptr<TraceWriter>> join(const std::string& path, const WriterOptions& options);
+  static Result<std::unique_ptr<TraceWriter>> create(const std::string& path,
+                                                     const WriterOptions& options);
+  // Appends to a trace that another process (or writer) made; its order flags win over the
+  // options'.
+  static Result<std::unique_ptr<TraceWriter>> join(const std::string& path,
+                                                   const WriterOptions& options);
   ~TraceWriter();
 
-  // The stream of thread `tid`, made at the first call. The reference stays valid as long as the writer.
+  // The stream of thread `tid`, made at the first call. The reference stays valid as long as the
+  // writer.
   StreamWriter& stream(uint32_t tid);
-  // Numbers and names the thread without starting its stream; the order of these calls is the readers' numbering.
+  // Numbers and names the thread without starting its stream; the order of these calls is the
+  // readers' numbering.
   void name_thread(uint32_t tid, std::string_view name);
-  uint32_t module(std::string_view path, std::string_view build_id_hex, uint64_t load_address = 0, uint64_t size = 0);
+  uint32_t module(std::string_view path, std::string_view build_id_hex, uint64_t load_address = 0,
+                  uint64_t size = 0);
   SiteId site(const SiteInfo& info);
   void name_object(NameSpace space, uint64_t address, uint64_t size, std::string_view name);
 
@@ -92,7 +104,8 @@ class TraceWriter {
   void put_meta(uint8_t tag, const std::vector<uint8_t>& payload);
   void flush_meta();
   SiteDefinition definition(SiteId site);
-  // Fills in `header`, compresses if asked to, and appends the chunk. bytes: room for the header, then the payload.
+  // Fills in `header`, compresses if asked to, and appends the chunk. bytes: room for the header,
+  // then the payload.
   void write_chunk(dht_chunk_header header, std::vector<uint8_t>& bytes);
   Status append_whole(std::string_view chunk);
 

@@ -21,6 +21,11 @@ if(DEADHEAT_SANITIZE)
   target_compile_options(deadheat_flags INTERFACE -fsanitize=${DEADHEAT_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   target_link_options(deadheat_flags INTERFACE -fsanitize=${DEADHEAT_SANITIZE})
 endif()
+if(DEADHEAT_FUZZ)
+  # Coverage in the libraries, not only in the targets: without it the fuzzer is blind to what it tests.
+  target_compile_options(deadheat_flags INTERFACE -fsanitize=fuzzer-no-link)
+  target_link_options(deadheat_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
 target_link_libraries(deadheat_flags INTERFACE Threads::Threads)
 
 # deadheat_library(NAME SOURCES a.cc b.cc DEPENDS other...): a static library deadheat_NAME.
