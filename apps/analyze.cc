@@ -52,7 +52,7 @@ std::vector<std::string> names(const Table& table) {
 // than analysing it; two traces that differ only in the middle of equal length are two recordings
 // by construction of the stamps.
 std::string digest(const std::string& path) {
-  constexpr off_t kEnd = 1 << 20;
+  constexpr off_t kEnd = 1 << 16;
   auto fd = open_for_reading(path);
   if (path == "-" || !fd) return "trace:stdin";
   const off_t size = ::lseek(fd->get(), 0, SEEK_END);

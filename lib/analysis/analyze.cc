@@ -150,7 +150,9 @@ class Pass {
 
  private:
   void process(const Event& event) {
-    if (is_access(event.kind)) {
+    if (event.kind <= EventKind::kWrite && event.order == trace::MemoryOrder::kPlain) {
+      detector_.plain_access(event, number_);
+    } else if (is_access(event.kind)) {
       detector_.access(event, number_);
     } else {
       if (event.kind == EventKind::kFork) regions_.before_fork_of(event.other);

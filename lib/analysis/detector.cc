@@ -45,10 +45,27 @@ void Detector<kMode>::access(const Event& event, uint64_t number) {
   if (is_atomic) clocks_.atomic_release(event);
 }
 
+// Nearly all accesses of a trace: plain and inside one granule.
+template <Mode kMode>
+void Detector<kMode>::plain_access(const Event& event, uint64_t number) {
+  const uint64_t offset = event.address % Shadow::kGranule;
+  if (kMode == Mode::kSchedulable || event.size - 1 >= Shadow::kGranule - offset)
+    return access(event, number);
+  const uint64_t granule = event.address / Shadow::kGranule;
+  Cell* const cell = shadow_.cell(granule);
+  if (cell == nullptr) {
+    ++accesses_untracked_;
+    return;
+  }
+  const auto mask = static_cast<uint8_t>(((1U << event.size) - 1) << offset);
+  check(*cell, granule, mask, event.kind == EventKind::kRead ? Access::kRead : Access::kWrite,
+        event, number);
+}
+
 template <Mode kMode>
 void Detector<kMode>::prefetch_slot(const Event& event) {
   const uint64_t granule = event.address / Shadow::kGranule;
-  shadow_.prefetch_slot(granule, Entry::pack(event.thread, access_of(event), 0xff), event.site);
+  shadow_.prefetch_slot(granule, entry_key(event.thread, access_of(event), 0xff, event.site));
 }
 
 template <Mode kMode>
@@ -94,8 +111,8 @@ void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access a
   const ThreadId thread = event.thread;
   const Tick tick = clocks_.tick(thread);
   const LocksetId lockset = clocks_.lockset(thread);
-  const uint32_t who = Entry::pack(thread, access, mask);
-  Entry* const mine = shadow_.find(cell, who, event.site, lockset, kByLockset);
+  const EntryKey key = entry_key(thread, access, mask, event.site);
+  Entry* const mine = shadow_.template find<kByLockset>(cell, key, lockset);
   // Same tick: nothing was published since, so no other access can be ordered after that one and
   // not this one.
   if (mine != nullptr && mine->tick == tick) return;
@@ -127,7 +144,7 @@ void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access a
     mine->lockset = lockset;
     return;
   }
-  insert(cell, who, Entry{tick, event.site, lockset, who});
+  insert(cell, Entry{tick, lockset, key});
 }
 
 // The slow path: look at every entry, report, and find out whether this access covers them.
@@ -137,8 +154,7 @@ void Detector<kMode>::scan(Cell& cell, uint64_t granule, uint8_t mask, Access ac
   const VectorClock& clock = clocks_.clock(event.thread);
   bool covers_all = true, covers_writes = true;
   shadow_.for_each(cell, [&](const Entry& earlier) {
-    if (earlier.thread() == event.thread || clock.covers(Epoch{earlier.thread(), earlier.tick}))
-      return;
+    if (earlier.thread() == event.thread || clock.covers(earlier.epoch())) return;
     covers_all = false;
     if (writes(earlier.access())) covers_writes = false;
     if ((earlier.mask() & mask) == 0 || !conflict(earlier.access(), access)) return;
@@ -161,12 +177,11 @@ void Detector<kMode>::summarise_locks(Cell& cell, Access access, LocksetId locks
 }
 
 template <Mode kMode>
-void Detector<kMode>::insert(Cell& cell, uint32_t who, const Entry& entry) {
+void Detector<kMode>::insert(Cell& cell, const Entry& entry) {
   // The same thread, site and kind on other bytes of the granule: where they overlap, the new
   // access is the last.
   const auto same_source = [&](const Entry& e) {
-    return (e.who >> 8) == (who >> 8) && e.site == entry.site &&
-           (!kByLockset || e.lockset == entry.lockset);
+    return e.key >> 8 == entry.key >> 8 && (!kByLockset || e.lockset == entry.lockset);
   };
   // Without partial masks there is nothing to overlap: an equal mask would have been found.
   if (cell.has_partial || entry.mask() != 0xff)
@@ -186,9 +201,9 @@ std::vector<uint64_t> Detector<kMode>::lock_addresses(LocksetId set) {
 template <Mode kMode>
 void Detector<kMode>::report(const Entry& earlier, Access access, const Event& event,
                              uint64_t number) {
-  RacyPair* const pair = pairs_.record(earlier.site, event.site);
+  RacyPair* const pair = pairs_.record(earlier.site(), event.site);
   if (pair == nullptr) return;
-  pair->first.site = earlier.site;
+  pair->first.site = earlier.site();
   pair->first.access = earlier.access();
   pair->first.thread = earlier.thread();
   pair->first.address = event.address;
@@ -248,8 +263,8 @@ void Detector<kMode>::free(const Event& event, uint64_t number) {
                           check(cell, granule, mask_of(granule, event.address, end), Access::kFree,
                                 event, number);
                         });
-  const Entry freed{clocks_.tick(thread), event.site, clocks_.lockset(thread),
-                    Entry::pack(thread, Access::kFree, 0)};
+  const Entry freed{clocks_.tick(thread), clocks_.lockset(thread),
+                    entry_key(thread, Access::kFree, 0, event.site)};
   shadow_.remember_freed(event.address, end, freed);
 }
 

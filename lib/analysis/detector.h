@@ -33,6 +33,8 @@ class Detector {
   static bool matters(const trace::Event& event, const FlatIndex& unordered_granules);
   // An access, alloc or free by an admitted thread; `number` is the event's number from 1.
   void access(const trace::Event& event, uint64_t number);
+  // The same for a kRead or kWrite that is not atomic.
+  void plain_access(const trace::Event& event, uint64_t number);
   // Two hints, the second a few events after the first: caches miss on most locations of a big
   // trace.
   void prefetch(const trace::Event& event) const {
@@ -69,7 +71,7 @@ class Detector {
              uint64_t number);
   void scan(Cell& cell, uint64_t granule, uint8_t mask, Access access, const trace::Event& event,
             uint64_t number);
-  void insert(Cell& cell, uint32_t who, const Entry& entry);
+  void insert(Cell& cell, const Entry& entry);
   void report(const Entry& earlier, Access access, const trace::Event& event, uint64_t number);
   void summarise_locks(Cell& cell, Access access, LocksetId lockset);
   void allocate(const trace::Event& event);

@@ -1,23 +1,9 @@
 #include "lib/analysis/shadow.h"
 
 #include <algorithm>
+#include <memory>
 
 namespace deadheat::analysis {
-
-Entry* Shadow::find_overflow(Cell& cell, uint32_t who, uint32_t site, LocksetId lockset,
-                             bool by_lockset) {
-  Entry* const block = entries(cell.overflow);
-  const uint32_t size = capacity(cell.size_class);
-  if (cell.size_class < kHashedFrom) {
-    for (uint32_t i = 0; i < cell.count; ++i)
-      if (is(block[i], who, site, lockset, by_lockset)) return &block[i];
-    return nullptr;
-  }
-  for (uint32_t at = hash(who, site, lockset, by_lockset) & (size - 1); block[at].tick != 0;
-       at = (at + 1) & (size - 1))
-    if (is(block[at], who, site, lockset, by_lockset)) return &block[at];
-  return nullptr;
-}
 
 // A small block is filled from the front; a big one by hash. The caller made room.
 void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
@@ -31,7 +17,7 @@ void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
   uint32_t at = cell.count;
   if (cell.size_class >= kHashedFrom) {
     const uint32_t size = capacity(cell.size_class);
-    at = hash(entry.who, entry.site, entry.lockset, by_lockset) & (size - 1);
+    at = home(entry.key, entry.lockset, by_lockset, cell.size_class);
     while (block[at].tick != 0) at = (at + 1) & (size - 1);
   }
   block[at] = entry;
@@ -67,6 +53,7 @@ bool Shadow::grow(Cell& cell, bool by_lockset) {
 
 void Shadow::rebuild(Cell& cell, const std::vector<Entry>& kept, bool by_lockset) {
   cell.used = 0;
+  cell.inline_entries[0] = cell.inline_entries[1] = Entry{};
   cell.count = 0;
   if (cell.size_class != 0) std::fill_n(entries(cell.overflow), capacity(cell.size_class), Entry{});
   for (const Entry& entry : kept) place(cell, entry, by_lockset);
@@ -74,19 +61,19 @@ void Shadow::rebuild(Cell& cell, const std::vector<Entry>& kept, bool by_lockset
 
 bool Shadow::allocate(uint8_t size_class, uint32_t& block) {
   const uint32_t size = capacity(size_class), blocks = size / 2;
+  const uint64_t bytes = size * sizeof(Entry);
   if (!free_[size_class].empty()) {
     block = free_[size_class].back();
     free_[size_class].pop_back();
   } else {
-    const uint32_t left =
-        next_block_ % kBlocksPerSlab == 0 ? 0 : kBlocksPerSlab - next_block_ % kBlocksPerSlab;
-    if (left < blocks) {  // blocks do not cross slabs; the rest of this one stays unused
-      const uint64_t bytes = kBlocksPerSlab * 2 * sizeof(Entry);
-      if (memory_ + bytes > memory_limit_) return false;
-      slabs_.push_back(std::make_unique<Entry[]>(static_cast<size_t>(kBlocksPerSlab) * 2));
-      memory_ += bytes;
-      next_block_ = static_cast<uint32_t>((slabs_.size() - 1) * kBlocksPerSlab);
+    if (memory_ + bytes > memory_limit_) return false;
+    const uint32_t used = next_block_ % kBlocksPerSlab;
+    if (used == 0 || kBlocksPerSlab - used < blocks) {  // blocks do not cross slabs
+      const auto slab = static_cast<uint32_t>(entry_slabs_.count());
+      if (entry_slabs_.add() == nullptr) return false;
+      next_block_ = slab * kBlocksPerSlab;
     }
+    memory_ += bytes;
     block = next_block_;
     next_block_ += blocks;
   }
@@ -99,12 +86,17 @@ Cell* Shadow::find_page(uint64_t page) {
   if (index == FlatIndex::kAbsent) {
     const uint64_t bytes = kCellsPerPage * sizeof(Cell) + 32;
     if (memory_ + bytes > memory_limit_) return nullptr;
+    const size_t at = pages_.size() % kPagesPerSlab;
+    if (at == 0 && cell_slabs_.add() == nullptr) return nullptr;
+    void* const slab = cell_slabs_.piece(cell_slabs_.count() - 1);
+    Cell* const cells = static_cast<Cell*>(slab) + at * kCellsPerPage;
+    std::uninitialized_default_construct_n(cells, kCellsPerPage);
     index = page_ids_.insert(page).first;
-    pages_.push_back(std::make_unique<Cell[]>(kCellsPerPage));
+    pages_.push_back(cells);
     memory_ += bytes;
-    if (!freed_.empty()) seed_freed(page, pages_[index].get());
+    if (!freed_.empty()) seed_freed(page, pages_[index]);
   }
-  return pages_[index].get();
+  return pages_[index];
 }
 
 void Shadow::seed_freed(uint64_t page, Cell* cells) {
@@ -115,12 +107,10 @@ void Shadow::seed_freed(uint64_t page, Cell* cells) {
     for (uint64_t byte = std::max(at->first, begin); byte < std::min(at->second.end, end); ++byte) {
       Cell& cell = cells[(byte - begin) / kGranule];
       Entry entry = at->second.entry;
-      entry.who |= 1U << (byte % kGranule);
-      if (cell.used > 0 &&
-          (cell.inline_entries[cell.used - 1].who & ~255U) == (entry.who & ~255U) &&
-          cell.inline_entries[cell.used - 1].site == entry.site &&
-          cell.inline_entries[cell.used - 1].tick == entry.tick) {
-        cell.inline_entries[cell.used - 1].who |= entry.who;
+      entry.key |= 1U << (byte % kGranule);
+      Entry* const last = cell.used > 0 ? &cell.inline_entries[cell.used - 1] : nullptr;
+      if (last != nullptr && last->key >> 8 == entry.key >> 8 && last->tick == entry.tick) {
+        last->key |= entry.key;
       } else {
         add(cell, entry, false);
       }

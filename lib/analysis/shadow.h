@@ -14,28 +14,35 @@
 
 #include <cstdint>
 #include <map>
-#include <memory>
 #include <vector>
 
 #include "lib/analysis/engine.h"
 #include "lib/analysis/lockset_table.h"
+#include "lib/analysis/slab.h"
 #include "lib/base/flat_index.h"
 #include "lib/order/vector_clock.h"
 
 namespace deadheat::analysis {
 
+// Who accessed from where: site << 32 | thread << 12 | kind << 8 | byte mask. One compare tells
+// entries apart.
+using EntryKey = uint64_t;
+
+inline EntryKey entry_key(uint32_t thread, Access access, uint8_t mask, uint32_t site) {
+  return static_cast<uint64_t>(site) << 32 | thread << 12 | static_cast<uint32_t>(access) << 8 |
+         mask;
+}
+
 struct Entry {
   order::Tick tick = 0;  // 0: an empty slot
-  uint32_t site = 0;
   LocksetId lockset = kNoLocks;
-  uint32_t who = 0;  // thread << 12 | kind << 8 | byte mask
+  EntryKey key = 0;
 
-  static uint32_t pack(uint32_t thread, Access access, uint8_t mask) {
-    return (thread << 12) | (static_cast<uint32_t>(access) << 8) | mask;
-  }
-  uint32_t thread() const { return who >> 12; }
-  Access access() const { return static_cast<Access>((who >> 8) & 15U); }
-  uint8_t mask() const { return static_cast<uint8_t>(who); }
+  uint32_t site() const { return static_cast<uint32_t>(key >> 32); }
+  uint32_t thread() const { return static_cast<uint32_t>(key) >> 12; }
+  Access access() const { return static_cast<Access>((key >> 8) & 15U); }
+  uint8_t mask() const { return static_cast<uint8_t>(key); }
+  order::Epoch epoch() const { return {thread(), tick}; }
 };
 static_assert(sizeof(Entry) == 16);
 
@@ -95,13 +102,12 @@ class Shadow {
   void prefetch(uint64_t granule) const {
     if (const Cell* const cell = peek(granule)) __builtin_prefetch(cell, 1);
   }
-  void prefetch_slot(uint64_t granule, uint32_t who, uint32_t site) {
+  void prefetch_slot(uint64_t granule, EntryKey key) const {
     const Cell* const cell = peek(granule);
     if (cell == nullptr || cell->size_class == 0) return;
-    Entry* const block = entries(cell->overflow);
-    const uint32_t mask = capacity(cell->size_class) - 1;
+    const Entry* const block = entries(cell->overflow);
     const bool hashed = cell->size_class >= kHashedFrom;
-    __builtin_prefetch(hashed ? block + (hash(who, site, 0, false) & mask) : block, 1);
+    __builtin_prefetch(hashed ? block + home(key, kNoLocks, false, cell->size_class) : block, 1);
   }
 
   // f(entry) for every entry of the cell; the entry may be changed, not added or removed.
@@ -114,12 +120,27 @@ class Shadow {
       if (block[i].tick != 0) f(block[i]);
   }
 
-  // The entry with this key, or nullptr. The lockset is part of the key only if `by_lockset`.
-  Entry* find(Cell& cell, uint32_t who, uint32_t site, LocksetId lockset, bool by_lockset) {
-    for (uint8_t i = 0; i < cell.used; ++i)
-      if (is(cell.inline_entries[i], who, site, lockset, by_lockset))
-        return &cell.inline_entries[i];
-    return cell.size_class == 0 ? nullptr : find_overflow(cell, who, site, lockset, by_lockset);
+  // The entry with this key, or nullptr. The lockset is part of the key only if kByLockset.
+  template <bool kByLockset>
+  Entry* find(Cell& cell, EntryKey key, LocksetId lockset) {
+    const auto is = [&](const Entry& e) {
+      return e.key == key && (!kByLockset || e.lockset == lockset);
+    };
+    // Unused inline entries have key 0, which no access has: masks are not empty.
+    if (is(cell.inline_entries[0])) return &cell.inline_entries[0];
+    if (is(cell.inline_entries[1])) return &cell.inline_entries[1];
+    if (cell.size_class == 0) return nullptr;
+    Entry* const block = entries(cell.overflow);
+    if (cell.size_class < kHashedFrom) {
+      for (uint32_t i = 0; i < cell.count; ++i)
+        if (is(block[i])) return &block[i];
+      return nullptr;
+    }
+    const uint32_t last = capacity(cell.size_class) - 1;
+    for (uint32_t at = home(key, lockset, kByLockset, cell.size_class); block[at].tick != 0;
+         at = (at + 1) & last)
+      if (is(block[at])) return &block[at];
+    return nullptr;
   }
   // Adds an entry whose key is not there. False when there is no memory for it.
   bool add(Cell& cell, const Entry& entry, bool by_lockset);
@@ -157,22 +178,20 @@ class Shadow {
   static constexpr size_t kCacheLines = 4096;
   static constexpr uint32_t kHashedFrom =
       4;  // size class from which an overflow block is a hash table
-  static constexpr uint32_t kBlocksPerSlab = 1U << 15;  // of two entries each: 1 MiB
+  static constexpr uint32_t kBlocksPerSlab = Slabs::kSlabBytes / (2 * sizeof(Entry));
+  static constexpr size_t kPagesPerSlab = Slabs::kSlabBytes / (kCellsPerPage * sizeof(Cell));
 
   static uint32_t capacity(uint8_t size_class) { return 2U << size_class; }
-  static bool is(const Entry& e, uint32_t who, uint32_t site, LocksetId lockset, bool by_lockset) {
-    return e.who == who && e.site == site && (!by_lockset || e.lockset == lockset);
-  }
-  static uint32_t hash(uint32_t who, uint32_t site, LocksetId lockset, bool by_lockset) {
-    uint64_t h = (static_cast<uint64_t>(who) << 32 | site) * 0x9e3779b97f4a7c15ULL;
+  // The slot of a hashed block where the search for a key starts.
+  static uint32_t home(EntryKey key, LocksetId lockset, bool by_lockset, uint8_t size_class) {
+    uint64_t h = key * 0x9e3779b97f4a7c15ULL;
     if (by_lockset) h = (h ^ lockset) * 0xd6e8feb86659fd93ULL;
-    return static_cast<uint32_t>(h >>
-                                 43);  // the top bits: the thread sits in the upper half of who
+    return static_cast<uint32_t>(h >> (63 - size_class));  // the top bits depend on all of the key
   }
-  Entry* entries(uint32_t block) {
-    return slabs_[block / kBlocksPerSlab].get() + static_cast<size_t>(block % kBlocksPerSlab) * 2;
+  Entry* entries(uint32_t block) const {
+    return static_cast<Entry*>(entry_slabs_.piece(block / kBlocksPerSlab)) +
+           static_cast<size_t>(block % kBlocksPerSlab) * 2;
   }
-  Entry* find_overflow(Cell& cell, uint32_t who, uint32_t site, LocksetId lockset, bool by_lockset);
   Cell* find_page(uint64_t page);
   void seed_freed(uint64_t page, Cell* cells);
   bool allocate(uint8_t size_class, uint32_t& block);
@@ -184,9 +203,10 @@ class Shadow {
   uint64_t memory_limit_;
   uint64_t memory_ = 0;
   FlatIndex page_ids_;
-  std::vector<std::unique_ptr<Cell[]>> pages_;
+  std::vector<Cell*> pages_;  // in cell_slabs_
+  Slabs cell_slabs_;
   std::vector<Cached> cache_ = std::vector<Cached>(kCacheLines);
-  std::vector<std::unique_ptr<Entry[]>> slabs_;
+  Slabs entry_slabs_;
   uint32_t next_block_ = 0;
   std::vector<uint32_t> free_[24];
   std::map<uint64_t, Freed> freed_;  // by begin; disjoint
@@ -200,7 +220,7 @@ void Shadow::strip(Cell& cell, uint8_t mask, bool by_lockset, F matches) {
   std::vector<Entry> kept;
   for_each(cell, [&](const Entry& e) {
     Entry rest = e;
-    if (matches(e)) rest.who &= ~static_cast<uint32_t>(mask);
+    if (matches(e)) rest.key &= ~static_cast<EntryKey>(mask);
     if (rest.mask() != 0) kept.push_back(rest);
   });
   rebuild(cell, kept, by_lockset);
