@@ -216,8 +216,8 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
   }
   note_origins(report);
   suppress(report, options);
-  std::stable_sort(report.entries.begin(), report.entries.end(), ranked_before);
-  std::stable_sort(report.fixed.begin(), report.fixed.end(), ranked_before);
+  std::sort(report.entries.begin(), report.entries.end(), ranked_before);
+  std::sort(report.fixed.begin(), report.fixed.end(), ranked_before);
   tell_twins_apart(report.entries);
   tell_twins_apart(report.fixed);
   summarise(report);

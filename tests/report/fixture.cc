@@ -227,7 +227,7 @@ Finding labels() {
 
 Origin origin() {
   Origin out;
-  out.tool_version = "0.1.0";
+  out.tool_version = "0.0.9";
   out.verb = "analyze";
   out.arguments = {"bank.dht", "--engine", "hb"};
   out.engine = "hb";

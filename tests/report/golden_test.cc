@@ -13,7 +13,7 @@ namespace {
 
 void expect_golden(const std::string& name, std::string actual) {
   const std::string version = DEADHEAT_VERSION;  // goldens outlive releases
-  for (const std::string quote : {"\"" + version + "\"", "Deadheat " + version})
+  for (const std::string& quote : {"\"" + version + "\"", "Deadheat " + version})
     for (size_t at; (at = actual.find(quote)) != std::string::npos;)
       actual.replace(at, quote.size(), quote[0] == '"' ? "\"VERSION\"" : "Deadheat VERSION");
   const std::string path = std::string(DEADHEAT_SOURCE_DIR) + "/tests/report/goldens/" + name;
