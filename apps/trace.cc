@@ -89,10 +89,10 @@ std::string info_text(const std::string& path, const trace::TraceSummary& summar
   std::string text = row("file", path) +
                      row("format", summary.format + ", version " + std::to_string(summary.version));
   if (!summary.tool.empty()) text += row("written by", summary.tool);
-  text +=
-      row("size",
-          with_thousands(summary.bytes) + " bytes" +
-              (summary.events > 0 ? ", " + ratio(summary.bytes, summary.events, " an event") : ""));
+  text += row("size", with_thousands(summary.bytes) + " bytes" +
+                          (summary.events > 0
+                               ? ", " + ratio(summary.bytes, summary.events, " bytes an event")
+                               : ""));
   text += row("order", order_text(summary));
   if (summary.chunks > 0) text += row("chunks", chunks_text(summary));
   text += row("threads", with_thousands(summary.threads));
@@ -250,7 +250,7 @@ int run_convert(const TraceOptions& options) {
   std::fprintf(stderr, "%s: %s events, %s bytes%s\n", options.output.c_str(),
                with_thousands(converted->events).c_str(), with_thousands(converted->bytes).c_str(),
                converted->events > 0
-                   ? (" (" + ratio(converted->bytes, converted->events, " an event)")).c_str()
+                   ? (" (" + ratio(converted->bytes, converted->events, " bytes an event)")).c_str()
                    : "");
   for (const Counter& counter : converted->counters) {
     if (counter.value > 0)

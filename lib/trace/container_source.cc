@@ -190,8 +190,8 @@ void ContainerSource::finish() {
     const uint64_t used = losses_.events_read + losses_.events_lost;
     losses_.events_beyond_gap = known > used ? known - used : 0;
     problems_.add("stopped after stamp " + std::to_string(last_stamp_) +
-                  ": the next stamped event is missing (killed writer or damage); " +
-                  count_of(losses_.events_beyond_gap, "event") + " beyond it were left out");
+                  ": the next stamped event is missing (killed writer or damage); left out: " +
+                  count_of(losses_.events_beyond_gap, "event") + " beyond it");
   }
   check_ends();
 }
@@ -211,8 +211,8 @@ void ContainerSource::check_ends() {
   losses_.chunks_lost += streams_missing;
   if (losses_.streams_unfinished == 0 && not_closed == 0) return;
   problems_.add("the end is missing: " + count_of(losses_.streams_unfinished, "stream") + " and " +
-                count_of(not_closed, "process") + " without an end mark up to offset " +
-                std::to_string(index_.file_size) +
+                std::to_string(not_closed) + (not_closed == 1 ? " process" : " processes") +
+                " without an end mark up to offset " + std::to_string(index_.file_size) +
                 " (killed, or still writing); events after their last chunk are not here");
 }
 

@@ -77,7 +77,7 @@ def damaged(name, data):
 
 
 damaged("cut.dht", whole[: len(whole) - 300])
-damaged("flipped.dht", whole[:1000] + bytes([whole[1000] ^ 4]) + whole[1001:])
+damaged("flipped.dht", whole[:450] + bytes([whole[450] ^ 4]) + whole[451:])
 damaged("version.dht", whole[:8] + b"\x07" + whole[9:])
 damaged("header_only.dht", whole[:64])
 damaged("malformed.std", b"T0|r(V1)|1\nT0|r(V1\nT0|w(V1)|2\n")
