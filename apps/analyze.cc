@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 #include <memory>
+#include <thread>
 
 #include "apps/output.h"
 #include "apps/progress.h"
@@ -13,6 +14,7 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/trace/open.h"
+#include "lib/trace/pipelined_source.h"
 
 namespace deadheat::apps {
 namespace {
@@ -27,6 +29,7 @@ struct AnalyzeArguments {
   std::string engine = "hb", edges = "full", missing = "rdit", globals = "none";
   uint64_t memory_limit_mb = 4096;
   uint64_t max_pairs = 10000;
+  uint64_t jobs = 0;
   bool no_schedulable = false;
   bool ignore_gaps = false;
   OutputOptions output;
@@ -89,7 +92,11 @@ int run_analyze(const AnalyzeArguments& arguments) {
   {
     Progress progress("analyzed");
     options.progress = [&progress](uint64_t events) { progress.update(events); };
-    report = analysis::analyze(**source, options);
+    // Reading on a second core pays for itself; on a single one it would only cost.
+    trace::PipelinedSource pipelined(**source);
+    const bool alone =
+        arguments.jobs == 1 || (arguments.jobs == 0 && std::thread::hardware_concurrency() < 2);
+    report = analysis::analyze(alone ? **source : static_cast<trace::Source&>(pipelined), options);
   }
   if (!report) return fail(report.error());
   const analysis::TraceIdentity identity{
@@ -130,6 +137,10 @@ void add_engine_options(CLI::App& app, AnalyzeArguments& arguments) {
                  "megabytes of shadow; past it locations go unchecked, counted")
       ->type_name("MB")
       ->check(CLI::Range(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--jobs", arguments.jobs, "1 reads and analyses on one core; 0: as many as help")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   app.add_option("--max-pairs", arguments.max_pairs,
                  "racy pairs of sites to keep; more are counted")

@@ -73,10 +73,11 @@ void Workload::plan(uint32_t thread) {
   const auto start = random_.below(options_.private_variables);
   for (uint64_t n = random_.between(4, 20), i = 0; i < n; ++i) {
     if (random_.chance(options_.racy)) {
-      const uint64_t variable = options_.shared_variables + options_.read_shared_variables +
-                                random_.below(options_.racy_variables);
+      const uint64_t racy = random_.below(options_.racy_variables);
+      const uint64_t variable = options_.shared_variables + options_.read_shared_variables + racy;
+      const uint64_t site = 900 + racy * 4 % 90;  // below 950 sites write, above they read
       queue.push_back(
-          access(thread, variable, 0.5, 900 + static_cast<uint32_t>(random_.below(60))));
+          access(thread, variable, 0.5, static_cast<uint32_t>(site + random_.below(4))));
     } else if (random_.chance(0.2)) {
       const uint64_t variable =
           options_.shared_variables + random_.below(options_.read_shared_variables);

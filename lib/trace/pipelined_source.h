@@ -1,0 +1,69 @@
+// PipelinedSource: reads another Source on a thread of its own, a few batches ahead of the engine,
+// so that decoding and analysis share two cores. The events and their order are exactly the inner
+// source's.
+//
+// The inner source belongs to the reading thread while that runs; everything that asks it for names
+// stops the reading first (and after that only rewind() makes next() go on).
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "lib/trace/event.h"
+
+namespace deadheat::trace {
+
+class PipelinedSource : public Source {
+ public:
+  explicit PipelinedSource(Source& inner) : inner_(inner) {}
+  ~PipelinedSource() override { stop(); }
+
+  Result<Batch> next() override;
+  Status rewind() override;
+  // Ends the reading thread; the inner source may be used directly again.
+  void stop() const;
+
+  bool total_order() const override { return stopped().total_order(); }
+  size_t thread_count() const override { return stopped().thread_count(); }
+  std::string thread_name(ThreadId thread) const override { return stopped().thread_name(thread); }
+  SiteInfo site(SiteId site) const override { return stopped().site(site); }
+  std::string object_name(uint64_t address, EventKind kind) const override {
+    return stopped().object_name(address, kind);
+  }
+  Counters counters() const override { return stopped().counters(); }
+  std::span<const std::string> problems() const override { return stopped().problems(); }
+
+ private:
+  struct Buffer {
+    std::vector<Event> events;
+    std::vector<Range> ranges;
+    Result<Ok> status = Ok{};
+    bool last = false;
+  };
+  static constexpr size_t kBuffers = 4;
+  static constexpr size_t kEvents = 1 << 14;  // a buffer is handed over when it has this many
+
+  const Source& stopped() const {
+    stop();
+    return inner_;
+  }
+  void start();
+  void read_all();
+  bool fill(Buffer& buffer);
+  Result<Batch> at_end() const;
+
+  Source& inner_;
+  mutable std::thread reader_;
+  mutable std::mutex mutex_;
+  mutable std::condition_variable changed_;
+  mutable bool stopping_ = false;
+  std::deque<Buffer> ready_;   // guarded by mutex_
+  std::vector<Buffer> spare_;  // guarded by mutex_
+  Buffer current_;             // what next() returned last
+  bool started_ = false, ended_ = false;
+};
+
+}  // namespace deadheat::trace
