@@ -92,11 +92,11 @@ class Svg {
     return mirrored_ && lane == 0 ? -1 : 1;
   }  // where its labels are
   double label_x(size_t lane) const {
-    return line_x(lane) + side(lane) * (kBarStep * kMostBarSlots + 4);
+    return line_x(lane) + side(lane) * (kBarStep * kMostBarSlots + 11);
   }
   std::string anchor(size_t lane) const { return side(lane) < 0 ? " text-anchor=\"end\"" : ""; }
   double label_cells(double cell) const {
-    return (kLabelWidth - kBarStep * kMostBarSlots - 24) / cell;
+    return (kLabelWidth - kBarStep * kMostBarSlots - 31) / cell;
   }
 
   static std::string second_line(const Picture::Row& row) {

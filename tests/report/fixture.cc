@@ -307,10 +307,10 @@ FindingsFile hostile() {
     evidence.why = evidence.repeat = longest;
     for (Access& one : evidence.accesses) {
       one.location = one.thread = longest;
-      one.stack.assign(500, {longest, longest, 4000000000U, longest, ~0ULL});
+      one.stack.assign(80, {longest, longest, 4000000000U, longest, ~0ULL});
     }
     std::vector<Step> many;
-    for (int i = 0; i < 300; ++i)
+    for (int i = 0; i < 25; ++i)
       for (Step one : evidence.steps) {
         one.what = (one.what.substr(0, one.what.find(' ')) + " ") +
                    (i % 2 == 0 ? longest : wide + longest);
