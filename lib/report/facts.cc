@@ -155,6 +155,10 @@ std::string effect_of(const Entry& entry) {
     return consequence.detail.empty() ? text + "."
                                       : text + ": " + ended(clean_name(consequence.detail));
   }
+  if (entry.verdict.state == VerdictState::kUnknown)
+    return "Not known: it has not been made to happen yet.";
+  if (entry.verdict.state == VerdictState::kLikelyFalsePositive)
+    return "Probably nothing, since it is probably no race.";
   if (entry.finding.candidate.kind == model::CandidateKind::kDataRace)
     return "No failure was seen; the behaviour is undefined by the language.";
   return "No failure was seen so far.";

@@ -25,37 +25,35 @@ struct Action {
   std::string_view object;
 };
 
+// The phrases that finders use for steps (lib/analysis/findings.cc), and common other names.
 Action parse(std::string_view what) {
-  struct Word {
-    std::string_view word;
+  struct Phrase {
+    std::string_view words;
     Verb verb;
   };
-  static constexpr Word kWords[] = {{"lock", Verb::kLock},
-                                    {"acquire", Verb::kLock},
-                                    {"acq", Verb::kLock},
-                                    {"rdlock", Verb::kLock},
-                                    {"wrlock", Verb::kLock},
-                                    {"unlock", Verb::kUnlock},
-                                    {"release", Verb::kUnlock},
-                                    {"rel", Verb::kUnlock},
-                                    {"notify", Verb::kPublish},
-                                    {"signal", Verb::kPublish},
-                                    {"post", Verb::kPublish},
-                                    {"wait", Verb::kReceive},
-                                    {"start", Verb::kStart},
-                                    {"fork", Verb::kStart},
-                                    {"join", Verb::kJoin},
-                                    {"once-done", Verb::kPublish},
-                                    {"once-seen", Verb::kReceive},
-                                    {"happens-before", Verb::kPublish},
-                                    {"happens-after", Verb::kReceive}};
-  const size_t space = what.find(' ');
-  if (space == std::string_view::npos) return {};
-  std::string_view object = trim(what.substr(space));
-  for (const std::string_view skip : {"shared ", "(shared) ", "on ", "thread "})
-    if (object.starts_with(skip)) object.remove_prefix(skip.size());
-  for (const Word& word : kWords)
-    if (what.substr(0, space) == word.word) return {word.verb, object};
+  static constexpr Phrase kPhrases[] = {{"lock ", Verb::kLock},
+                                        {"read-lock ", Verb::kLock},
+                                        {"acquire ", Verb::kLock},
+                                        {"unlock ", Verb::kUnlock},
+                                        {"read-unlock ", Verb::kUnlock},
+                                        {"release ", Verb::kUnlock},
+                                        {"start ", Verb::kStart},
+                                        {"fork ", Verb::kStart},
+                                        {"join ", Verb::kJoin},
+                                        {"notify ", Verb::kPublish},
+                                        {"signal ", Verb::kPublish},
+                                        {"woken by ", Verb::kReceive},
+                                        {"enter barrier ", Verb::kPublish},
+                                        {"leave barrier ", Verb::kReceive},
+                                        {"post ", Verb::kPublish},
+                                        {"wait for ", Verb::kReceive},
+                                        {"initialise once ", Verb::kPublish},
+                                        {"see initialised ", Verb::kReceive},
+                                        {"happens-before ", Verb::kPublish},
+                                        {"happens-after ", Verb::kReceive}};
+  for (const Phrase& phrase : kPhrases)
+    if (what.starts_with(phrase.words))
+      return {phrase.verb, trim(what.substr(phrase.words.size()))};
   return {};
 }
 

@@ -131,7 +131,7 @@ void note_origins(Report& report) {
             Notice::Kind::kLoss, clean_name(counter.name),
             with_thousands(values[counter.name]) + " " + clip(clean(meaning), 1000)};
       }
-      if (counter.name == "events") report.summary.events += counter.value;
+      if (counter.name == "events_read") report.summary.events += counter.value;
       if (counter.name == "threads")
         report.summary.threads = std::max(report.summary.threads, counter.value);
     }
@@ -227,7 +227,9 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
 std::string verdict_words(const Report& report) {
   const bool compared = report.has_baseline;
   if (report.summary.fresh == 0) return compared ? "No new races found" : "No races found";
-  return plural(report.summary.fresh, compared ? "new race" : "race");
+  const bool certain = report.summary.harmful + report.summary.confirmed > 0;
+  return plural(report.summary.fresh,
+                std::string(compared ? "new " : "") + (certain ? "race" : "possible race"));
 }
 
 std::string scope_words(const Report& report) {

@@ -124,7 +124,7 @@ struct ReportOptions {
 
 Report build_report(const model::FindingsFile& file, const ReportOptions& options);
 
-// "2 new races", "No races found": the first words of the headline.
+// "2 new races", "1 possible race", "No races found": the first words of the headline.
 std::string verdict_words(const Report& report);
 // " in 1,204 events, 4 threads", or empty when no origin counted them.
 std::string scope_words(const Report& report);

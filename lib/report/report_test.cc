@@ -160,7 +160,7 @@ TEST(Report, LossesAreNoticesAndStatisticsAreNot) {
   FindingsFile file;
   file.origins.resize(2);
   for (Origin& origin : file.origins)
-    origin.counters = {{"events", 600, "events", false},
+    origin.counters = {{"events_read", 600, "events", false},
                        {"threads", 4, "", false},
                        {"lost", 6, "events were dropped", true},
                        {"none", 0, "never", true}};

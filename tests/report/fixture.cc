@@ -233,7 +233,7 @@ Origin origin() {
   out.engine = "hb";
   out.input = "bank.dht";
   out.counters = {
-      {"events", 1204331, "events read", false},
+      {"events_read", 1204331, "events read", false},
       {"threads", 5, "threads", false},
       {"dropped_events", 12, "events were dropped: the recorder's buffer was full", true},
       {"capped_pairs", 0, "pairs were not kept", true}};
