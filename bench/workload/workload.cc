@@ -63,13 +63,31 @@ void Workload::plan_region(uint32_t thread) {
   queue.push_back(begin);
 }
 
+// A loop over private arrays: two reads and a write per iteration, always from the same three
+// sites.
+void Workload::plan_loop(uint32_t thread) {
+  const uint64_t array = options_.private_variables / 3;
+  const uint64_t base = private_base(thread), start = random_.below(array);
+  const auto site = static_cast<uint32_t>(start / 64 % 40 * 3);  // an array belongs to few loops
+  auto& queue = threads_[thread].queue;
+  for (uint64_t n = random_.between(4, 16), i = 0; i < n; ++i) {
+    const uint64_t at = (start + n - 1 - i) % array;  // the queue is taken from its end
+    queue.push_back(access(thread, base + 2 * array + at, 1, site + 2));
+    queue.push_back(access(thread, base + array + at, 0, site + 1));
+    queue.push_back(access(thread, base + at, 0, site));
+  }
+}
+
+uint64_t Workload::private_base(uint32_t thread) const {
+  return options_.shared_variables + options_.read_shared_variables + options_.racy_variables +
+         static_cast<uint64_t>(thread) * options_.private_variables;
+}
+
 void Workload::plan(uint32_t thread) {
-  const uint64_t private_base = options_.shared_variables + options_.read_shared_variables +
-                                options_.racy_variables +
-                                static_cast<uint64_t>(thread) * options_.private_variables;
   auto& queue = threads_[thread].queue;
   if (options_.regions > 0 && random_.chance(options_.regions)) plan_region(thread);
   if (random_.chance(0.25)) return plan_locked(thread);
+  if (random_.chance(0.4)) return plan_loop(thread);
   const auto start = random_.below(options_.private_variables);
   for (uint64_t n = random_.between(4, 20), i = 0; i < n; ++i) {
     if (random_.chance(options_.racy)) {
@@ -85,9 +103,10 @@ void Workload::plan(uint32_t thread) {
                              700 + static_cast<uint32_t>(variable % 49 * 4 + random_.below(4))));
     } else {
       // A walk over private data, as loops do.
-      const uint64_t variable = private_base + (start + i) % options_.private_variables;
-      queue.push_back(access(thread, variable, 0.35,
-                             static_cast<uint32_t>(variable / 16 * 5 % 696 + random_.below(4))));
+      const uint64_t variable = private_base(thread) + (start + i) % options_.private_variables;
+      queue.push_back(
+          access(thread, variable, 0.35,
+                 static_cast<uint32_t>(120 + variable / 16 * 5 % 576 + random_.below(4))));
     }
   }
 }

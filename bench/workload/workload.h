@@ -23,8 +23,8 @@ struct WorkloadOptions {
   uint32_t read_shared_variables = 1024;
   uint32_t racy_variables = 8;
   uint32_t sites = 3000;
-  double racy = 0.0002;  // share of accesses that go to a racy variable without a lock
-  double regions = 0;    // share of steps that call uninstrumented code
+  double racy = 0.001;  // share of accesses that go to a racy variable without a lock
+  double regions = 0;   // share of steps that call uninstrumented code
   uint64_t seed = 1;
 };
 
@@ -48,6 +48,8 @@ class Workload {
   void plan(uint32_t thread);
   void plan_locked(uint32_t thread);
   void plan_region(uint32_t thread);
+  void plan_loop(uint32_t thread);
+  uint64_t private_base(uint32_t thread) const;
   trace::Event make(uint32_t thread, trace::EventKind kind, uint64_t address, uint32_t site);
   trace::Event access(uint32_t thread, uint64_t variable, double write, uint32_t site);
 

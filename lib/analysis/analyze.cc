@@ -25,7 +25,7 @@ namespace {
 
 // How many events ahead cache lines are asked for; measured on the workloads of bench/.
 constexpr size_t kCellsAhead = 16;
-constexpr size_t kSlotsAhead = 8;
+constexpr size_t kBucketsAhead = 8;
 
 EdgeSet edges_of(const Options& options) {
   EdgeSet edges;
@@ -99,12 +99,25 @@ class Pass {
 
   void take(const Batch& batch) {
     const auto events = batch.events;
+    Cell* located[kCellsAhead] = {};  // of the events to come, by number modulo the distance
+    const auto locate = [&](size_t i) {
+      if (i < events.size())
+        located[i % kCellsAhead] =
+            detector_.is_simple(events[i]) ? detector_.locate(events[i]) : nullptr;
+    };
+    for (size_t i = 0; i < kCellsAhead; ++i) locate(i);
     for (size_t i = 0; i < events.size(); ++i) {
-      if (i + kCellsAhead < events.size()) {
-        detector_.prefetch(events[i + kCellsAhead]);
-        detector_.prefetch_slot(events[i + kSlotsAhead]);
+      const Event& event = events[i];
+      Cell* const cell = located[i % kCellsAhead];
+      locate(i + kCellsAhead);
+      if (const Cell* const next = located[(i + kBucketsAhead) % kCellsAhead];
+          next != nullptr && i + kBucketsAhead < events.size())
+        detector_.approach(*next, events[i + kBucketsAhead]);
+      if (detector_.is_simple(event) && clocks_.knows(event.thread) && !regions_.any_open()) {
+        detector_.plain_access(event, cell, ++number_);
+      } else {
+        take(event, batch);
       }
-      take(events[i], batch);
     }
   }
 
@@ -150,9 +163,7 @@ class Pass {
 
  private:
   void process(const Event& event) {
-    if (event.kind <= EventKind::kWrite && event.order == trace::MemoryOrder::kPlain) {
-      detector_.plain_access(event, number_);
-    } else if (is_access(event.kind)) {
+    if (is_access(event.kind)) {
       detector_.access(event, number_);
     } else {
       if (event.kind == EventKind::kFork) regions_.before_fork_of(event.other);

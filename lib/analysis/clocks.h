@@ -35,6 +35,7 @@ class Clocks {
 
   // Threads at or past this cannot be tracked (an entry of the shadow has 20 bits for the thread).
   static constexpr uint32_t kMaxThreads = 1U << 20;
+  bool knows(trace::ThreadId thread) const { return thread < threads_.size(); }
   bool admit(trace::ThreadId thread) {
     if (thread < threads_.size()) return true;
     return admit_new(thread);

@@ -45,27 +45,16 @@ void Detector<kMode>::access(const Event& event, uint64_t number) {
   if (is_atomic) clocks_.atomic_release(event);
 }
 
-// Nearly all accesses of a trace: plain and inside one granule.
 template <Mode kMode>
-void Detector<kMode>::plain_access(const Event& event, uint64_t number) {
-  const uint64_t offset = event.address % Shadow::kGranule;
-  if (kMode == Mode::kSchedulable || event.size - 1 >= Shadow::kGranule - offset)
-    return access(event, number);
+void Detector<kMode>::plain_access(const Event& event, Cell* located, uint64_t number) {
+  if (kMode == Mode::kSchedulable) return access(event, number);
   const uint64_t granule = event.address / Shadow::kGranule;
-  Cell* const cell = shadow_.cell(granule);
+  Cell* const cell = located != nullptr ? located : shadow_.cell(granule);
   if (cell == nullptr) {
     ++accesses_untracked_;
     return;
   }
-  const auto mask = static_cast<uint8_t>(((1U << event.size) - 1) << offset);
-  check(*cell, granule, mask, event.kind == EventKind::kRead ? Access::kRead : Access::kWrite,
-        event, number);
-}
-
-template <Mode kMode>
-void Detector<kMode>::prefetch_slot(const Event& event) {
-  const uint64_t granule = event.address / Shadow::kGranule;
-  shadow_.prefetch_slot(granule, entry_key(event.thread, access_of(event), 0xff, event.site));
+  check(*cell, granule, simple_mask(event), simple_kind(event), event, number);
 }
 
 template <Mode kMode>
@@ -240,7 +229,7 @@ void Detector<kMode>::allocate(const Event& event) {
                         [&](uint64_t granule, Cell& cell) {
                           const uint8_t mask = mask_of(granule, event.address, end);
                           shadow_.strip(cell, mask, kByLockset, [](const Entry&) { return true; });
-                          if (cell.used == 0) cell.forget();
+                          if (cell.count == 0) cell.forget();
                           if constexpr (kMode == Mode::kSchedulable) {
                             const auto at = last_writes_.find(granule);
                             if (at != last_writes_.end())

@@ -5,79 +5,72 @@
 
 namespace deadheat::analysis {
 
-// A small block is filled from the front; a big one by hash. The caller made room.
+// The caller made room.
 void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
   if (entry.mask() != 0xff) cell.has_partial = 1;
-  if (cell.used < 2) {
-    cell.inline_entries[cell.used] = entry;
-    cell.used = static_cast<uint8_t>(cell.used + 1) & 3U;
+  ++cell.count;
+  if (cell.size_class == 0) {
+    cell.inline_entries[cell.count - 1] = entry;
     return;
   }
-  Entry* const block = entries(cell.overflow);
-  uint32_t at = cell.count;
-  if (cell.size_class >= kHashedFrom) {
-    const uint32_t size = capacity(cell.size_class);
-    at = home(entry.key, entry.lockset, by_lockset, cell.size_class);
-    while (block[at].tick != 0) at = (at + 1) & (size - 1);
-  }
-  block[at] = entry;
-  ++cell.count;
+  Entry* const table = entries(cell.table);
+  const uint32_t last = capacity(cell.size_class) - 1;
+  uint32_t at = home(entry.key, entry.lockset, by_lockset, cell.size_class);
+  while (table[at].tick != 0) at = (at + 1) & last;
+  table[at] = entry;
 }
 
 bool Shadow::add(Cell& cell, const Entry& entry, bool by_lockset) {
-  if (cell.used == 2) {
-    const uint32_t room = cell.size_class == 0 ? 0 : capacity(cell.size_class);
-    // A hash table keeps a quarter free so that probes end.
-    const uint32_t usable = cell.size_class >= kHashedFrom ? room - room / 4 : room;
-    if (cell.count >= usable && !grow(cell, by_lockset)) return false;
-  }
+  // One bucket may be full; several keep a quarter free so that searches end.
+  const uint32_t room = cell.size_class == 0 ? 2 : capacity(cell.size_class);
+  const uint32_t usable = cell.size_class > 1    ? room - room / 4
+                          : cell.size_class == 1 ? room - 1
+                                                 : room;
+  if (cell.count >= usable && !grow(cell, by_lockset)) return false;
   place(cell, entry, by_lockset);
   return true;
 }
 
 bool Shadow::grow(Cell& cell, bool by_lockset) {
   const auto bigger = static_cast<uint8_t>(cell.size_class + 1);
-  uint32_t block = 0;
-  if (bigger >= 15 || !allocate(bigger, block)) return false;  // count has 16 bits
-  const uint8_t old_class = cell.size_class;
-  const uint32_t old_block = cell.overflow;
+  uint32_t table = 0;
+  if (bigger > kMaxSizeClass || !allocate(bigger, table)) return false;
+  Cell old = cell;
+  cell.inline_entries[0] = cell.inline_entries[1] = Entry{};
   cell.size_class = bigger;
-  cell.overflow = block;
+  cell.table = table;
   cell.count = 0;
-  if (old_class == 0) return true;
-  for (uint32_t i = 0; i < capacity(old_class); ++i)
-    if (entries(old_block)[i].tick != 0) place(cell, entries(old_block)[i], by_lockset);
-  release(old_class, old_block);
+  for_each(old, [&](const Entry& entry) { place(cell, entry, by_lockset); });
+  if (old.size_class > 0) free_[old.size_class].push_back(old.table);
   return true;
 }
 
 void Shadow::rebuild(Cell& cell, const std::vector<Entry>& kept, bool by_lockset) {
-  cell.used = 0;
-  cell.inline_entries[0] = cell.inline_entries[1] = Entry{};
   cell.count = 0;
-  if (cell.size_class != 0) std::fill_n(entries(cell.overflow), capacity(cell.size_class), Entry{});
+  cell.inline_entries[0] = cell.inline_entries[1] = Entry{};
+  if (cell.size_class != 0) std::fill_n(entries(cell.table), capacity(cell.size_class), Entry{});
   for (const Entry& entry : kept) place(cell, entry, by_lockset);
 }
 
-bool Shadow::allocate(uint8_t size_class, uint32_t& block) {
-  const uint32_t size = capacity(size_class), blocks = size / 2;
+bool Shadow::allocate(uint8_t size_class, uint32_t& table) {
+  const uint32_t size = capacity(size_class), buckets = size / kBucket;
   const uint64_t bytes = size * sizeof(Entry);
   if (!free_[size_class].empty()) {
-    block = free_[size_class].back();
+    table = free_[size_class].back();
     free_[size_class].pop_back();
   } else {
     if (memory_ + bytes > memory_limit_) return false;
-    const uint32_t used = next_block_ % kBlocksPerSlab;
-    if (used == 0 || kBlocksPerSlab - used < blocks) {  // blocks do not cross slabs
+    const uint32_t used = next_bucket_ % kBucketsPerSlab;
+    if (used == 0 || kBucketsPerSlab - used < buckets) {  // tables do not cross slabs
       const auto slab = static_cast<uint32_t>(entry_slabs_.count());
       if (entry_slabs_.add() == nullptr) return false;
-      next_block_ = slab * kBlocksPerSlab;
+      next_bucket_ = slab * kBucketsPerSlab;
     }
     memory_ += bytes;
-    block = next_block_;
-    next_block_ += blocks;
+    table = next_bucket_;
+    next_bucket_ += buckets;
   }
-  std::fill_n(entries(block), size, Entry{});
+  std::fill_n(entries(table), size, Entry{});
   return true;
 }
 
@@ -108,7 +101,8 @@ void Shadow::seed_freed(uint64_t page, Cell* cells) {
       Cell& cell = cells[(byte - begin) / kGranule];
       Entry entry = at->second.entry;
       entry.key |= 1U << (byte % kGranule);
-      Entry* const last = cell.used > 0 ? &cell.inline_entries[cell.used - 1] : nullptr;
+      Entry* const last =
+          cell.size_class == 0 && cell.count > 0 ? &cell.inline_entries[cell.count - 1] : nullptr;
       if (last != nullptr && last->key >> 8 == entry.key >> 8 && last->tick == entry.tick) {
         last->key |= entry.key;
       } else {

@@ -4,9 +4,9 @@
 // with the earlier one in the future races with it too.
 //
 // A cell is one cache line: two summary epochs that let most accesses pass without looking at the
-// entries, and the first two entries; further ones live in an overflow block that becomes a hash
-// table when it is long, so that a location touched by hundreds of threads and sites costs the same
-// to update.
+// entries, and up to two entries. A longer history moves to a hash table of buckets, a cache line
+// each and compared as a whole without branches, so that a location touched by hundreds of threads
+// and sites costs the same to update.
 //
 // Memory is bounded: past the limit a location without a cell stays without one, and its accesses
 // are counted.
@@ -62,14 +62,13 @@ struct alignas(64) Cell {
   order::Epoch writes, all;
   // Hybrid: locks held at every write, at every access so far.
   LocksetId common_writes = kAllLocks, common_all = kAllLocks;
-  uint32_t overflow = 0;        // block in the pool
-  uint16_t count = 0;           // entries beyond the two inline ones
-  uint8_t size_class = 0;       // overflow capacity is 2 << size_class; 0: none
-  uint8_t used : 2 = 0;         // inline entries in use: 0, 1, 2
-  uint8_t has_partial : 1 = 0;  // some entry does not cover the whole granule
+  uint32_t table = 0;       // size_class > 0: the block that holds all entries
+  uint16_t count = 0;       // entries
+  uint8_t size_class = 0;   // 0: entries are inline; else a table of 1 << (size_class - 1) buckets
+  uint8_t has_partial = 0;  // some entry does not cover the whole granule
   Entry inline_entries[2];
 
-  // Back to a cell without history; its overflow block, if any, stays for reuse.
+  // Back to a cell without history; its table, if any, stays for reuse.
   void forget() {
     writes = all = order::Epoch{};
     common_writes = common_all = kAllLocks;
@@ -97,50 +96,53 @@ class Shadow {
     }
     return cached.cells + granule % kCellsPerPage;
   }
-  // Start loading the cell's cache line, then (once that has arrived) the slot of a key in a long
-  // history. Nothing happens where the page is not known yet.
-  void prefetch(uint64_t granule) const {
-    if (const Cell* const cell = peek(granule)) __builtin_prefetch(cell, 1);
+  // The cell if its page was used lately, with its cache line asked for; else nullptr.
+  Cell* prefetch(uint64_t granule) const {
+    const uint64_t page = granule / kCellsPerPage;
+    const Cached& cached = cache_[page % kCacheLines];
+    if (cached.page != page || cached.cells == nullptr) return nullptr;
+    Cell* const cell = cached.cells + granule % kCellsPerPage;
+    __builtin_prefetch(cell, 1);
+    return cell;
   }
-  void prefetch_slot(uint64_t granule, EntryKey key) const {
-    const Cell* const cell = peek(granule);
-    if (cell == nullptr || cell->size_class == 0) return;
-    const Entry* const block = entries(cell->overflow);
-    const bool hashed = cell->size_class >= kHashedFrom;
-    __builtin_prefetch(hashed ? block + home(key, kNoLocks, false, cell->size_class) : block, 1);
+  // Once the cell has arrived: asks for the bucket of a key in a long history. Always inline: GCC
+  // takes a function that only prefetches for one without effect and drops the call.
+  [[gnu::always_inline]] void prefetch_bucket(const Cell& cell, EntryKey key) const {
+    if (cell.size_class == 0) return;
+    __builtin_prefetch(entries(cell.table) + home(key, kNoLocks, false, cell.size_class), 1);
   }
 
   // f(entry) for every entry of the cell; the entry may be changed, not added or removed.
   template <typename F>
   void for_each(Cell& cell, F f) {
-    for (uint8_t i = 0; i < cell.used; ++i) f(cell.inline_entries[i]);
-    if (cell.size_class == 0) return;
-    Entry* const block = entries(cell.overflow);
-    for (uint32_t i = 0; i < capacity(cell.size_class); ++i)
-      if (block[i].tick != 0) f(block[i]);
+    Entry* const all = cell.size_class == 0 ? cell.inline_entries : entries(cell.table);
+    const uint32_t slots = cell.size_class == 0 ? cell.count : capacity(cell.size_class);
+    for (uint32_t i = 0; i < slots; ++i)
+      if (all[i].tick != 0) f(all[i]);
   }
 
   // The entry with this key, or nullptr. The lockset is part of the key only if kByLockset.
   template <bool kByLockset>
   Entry* find(Cell& cell, EntryKey key, LocksetId lockset) {
-    const auto is = [&](const Entry& e) {
-      return e.key == key && (!kByLockset || e.lockset == lockset);
+    // Unused entries have key 0, which no access has: masks are not empty.
+    const auto is = [&](const Entry& e) -> unsigned {
+      return static_cast<unsigned>(e.key == key) &
+             static_cast<unsigned>(!kByLockset || e.lockset == lockset);
     };
-    // Unused inline entries have key 0, which no access has: masks are not empty.
-    if (is(cell.inline_entries[0])) return &cell.inline_entries[0];
-    if (is(cell.inline_entries[1])) return &cell.inline_entries[1];
-    if (cell.size_class == 0) return nullptr;
-    Entry* const block = entries(cell.overflow);
-    if (cell.size_class < kHashedFrom) {
-      for (uint32_t i = 0; i < cell.count; ++i)
-        if (is(block[i])) return &block[i];
-      return nullptr;
+    if (cell.size_class == 0) {
+      const unsigned found = is(cell.inline_entries[0]) | is(cell.inline_entries[1]) << 1;
+      return found == 0 ? nullptr : &cell.inline_entries[found >> 1];
     }
+    Entry* const table = entries(cell.table);
     const uint32_t last = capacity(cell.size_class) - 1;
-    for (uint32_t at = home(key, lockset, kByLockset, cell.size_class); block[at].tick != 0;
-         at = (at + 1) & last)
-      if (is(block[at])) return &block[at];
-    return nullptr;
+    for (uint32_t at = home(key, lockset, kByLockset, cell.size_class);;
+         at = (at + kBucket) & last) {
+      Entry* const bucket = table + at;
+      const unsigned found =
+          is(bucket[0]) | is(bucket[1]) << 1 | is(bucket[2]) << 2 | is(bucket[3]) << 3;
+      if (found != 0) return bucket + __builtin_ctz(found);
+      if (bucket[kBucket - 1].tick == 0) return nullptr;  // buckets fill from the front
+    }
   }
   // Adds an entry whose key is not there. False when there is no memory for it.
   bool add(Cell& cell, const Entry& entry, bool by_lockset);
@@ -160,13 +162,6 @@ class Shadow {
   uint64_t memory() const { return memory_; }
 
  private:
-  const Cell* peek(uint64_t granule) const {
-    const uint64_t page = granule / kCellsPerPage;
-    const Cached& cached = cache_[page % kCacheLines];
-    return cached.page == page && cached.cells != nullptr ? cached.cells + granule % kCellsPerPage
-                                                          : nullptr;
-  }
-
   struct Cached {
     uint64_t page = 0;
     Cell* cells = nullptr;
@@ -177,25 +172,27 @@ class Shadow {
   };
   static constexpr size_t kCacheLines = 4096;
   static constexpr uint32_t kHashedFrom =
-      4;  // size class from which an overflow block is a hash table
-  static constexpr uint32_t kBlocksPerSlab = Slabs::kSlabBytes / (2 * sizeof(Entry));
+      4;                                  // size class from which an overflow block is a hash table
+  static constexpr uint32_t kBucket = 4;  // entries
+  static constexpr uint8_t kMaxSizeClass = 14;  // 32,768 entries: count has 16 bits
+  static constexpr uint32_t kBucketsPerSlab = Slabs::kSlabBytes / (kBucket * sizeof(Entry));
   static constexpr size_t kPagesPerSlab = Slabs::kSlabBytes / (kCellsPerPage * sizeof(Cell));
 
-  static uint32_t capacity(uint8_t size_class) { return 2U << size_class; }
-  // The slot of a hashed block where the search for a key starts.
+  static uint32_t capacity(uint8_t size_class) { return kBucket << (size_class - 1); }
+  // The first entry of the bucket where the search for a key starts.
   static uint32_t home(EntryKey key, LocksetId lockset, bool by_lockset, uint8_t size_class) {
     uint64_t h = key * 0x9e3779b97f4a7c15ULL;
     if (by_lockset) h = (h ^ lockset) * 0xd6e8feb86659fd93ULL;
-    return static_cast<uint32_t>(h >> (63 - size_class));  // the top bits depend on all of the key
+    // The top bits depend on all of the key. Shifted in two steps: one bucket needs no bits at all.
+    return static_cast<uint32_t>(h >> 1 >> (64 - size_class)) * kBucket;
   }
-  Entry* entries(uint32_t block) const {
-    return static_cast<Entry*>(entry_slabs_.piece(block / kBlocksPerSlab)) +
-           static_cast<size_t>(block % kBlocksPerSlab) * 2;
+  Entry* entries(uint32_t bucket) const {
+    return static_cast<Entry*>(entry_slabs_.piece(bucket / kBucketsPerSlab)) +
+           static_cast<size_t>(bucket % kBucketsPerSlab) * kBucket;
   }
   Cell* find_page(uint64_t page);
   void seed_freed(uint64_t page, Cell* cells);
-  bool allocate(uint8_t size_class, uint32_t& block);
-  void release(uint8_t size_class, uint32_t block) { free_[size_class].push_back(block); }
+  bool allocate(uint8_t size_class, uint32_t& table);
   bool grow(Cell& cell, bool by_lockset);
   void place(Cell& cell, const Entry& entry, bool by_lockset);
   void rebuild(Cell& cell, const std::vector<Entry>& kept, bool by_lockset);
@@ -207,7 +204,7 @@ class Shadow {
   Slabs cell_slabs_;
   std::vector<Cached> cache_ = std::vector<Cached>(kCacheLines);
   Slabs entry_slabs_;
-  uint32_t next_block_ = 0;
+  uint32_t next_bucket_ = 0;
   std::vector<uint32_t> free_[24];
   std::map<uint64_t, Freed> freed_;  // by begin; disjoint
 };

@@ -145,6 +145,7 @@ void Regions::sync(ThreadId thread) {
 
 void Regions::begin(ThreadId thread, Ranges reach) {
   ++regions_;
+  ++open_;
   Thread& self = state(thread);
   Ranges all = self.reach;
   all.insert(all.end(), reach.begin(), reach.end());
@@ -162,6 +163,7 @@ void Regions::end(ThreadId thread) {
   sync(thread);
   Thread& self = state(thread);
   self.open.pop_back();
+  --open_;
   Ranges all;
   for (const Ranges& open : self.open) all.insert(all.end(), open.begin(), open.end());
   self.reach = normalised(all);

@@ -37,6 +37,7 @@ class Regions {
 
   void begin(trace::ThreadId thread, Ranges reach);
   void end(trace::ThreadId thread);
+  bool any_open() const { return open_ > 0; }
   bool inside(trace::ThreadId thread) const {
     return thread < threads_.size() && !threads_[thread].open.empty();
   }
@@ -76,6 +77,7 @@ class Regions {
   std::vector<trace::ThreadId> unpublished_;
   std::map<uint64_t, Interval> intervals_;  // by begin; disjoint
   uint64_t generation_ = 1;                 // counts publications
+  uint64_t open_ = 0;                       // regions, of all threads
   uint64_t regions_ = 0, unmatched_ends_ = 0;
 };
 
