@@ -99,9 +99,12 @@ int run_analyze(const AnalyzeArguments& arguments) {
     report = analysis::analyze(alone ? **source : static_cast<trace::Source&>(pipelined), options);
   }
   if (!report) return fail(report.error());
+  const std::string engine = analysis::engine_name(options);
   const analysis::TraceIdentity identity{
-      arguments.trace, digest(arguments.trace),
-      "deadheat analyze --engine " + analysis::engine_name(options) + " " + arguments.trace};
+      arguments.trace,
+      digest(arguments.trace),
+      "deadheat analyze --engine " + engine + " " + arguments.trace,
+      {"--engine", arguments.engine, arguments.trace}};
   return emit(analysis::to_findings(*report, options, **source, identity), arguments.output);
 }
 

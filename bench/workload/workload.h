@@ -23,8 +23,8 @@ struct WorkloadOptions {
   uint32_t read_shared_variables = 1024;
   uint32_t racy_variables = 8;
   uint32_t sites = 3000;
-  double racy = 0.001;  // share of accesses that go to a racy variable without a lock
-  double regions = 0;   // share of steps that call uninstrumented code
+  double racy = 0.01;  // share of a thread's unlocked accesses that go to a racy variable
+  double regions = 0;  // share of steps that call uninstrumented code
   uint64_t seed = 1;
 };
 

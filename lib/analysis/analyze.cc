@@ -282,6 +282,10 @@ Result<Report> detect(Source& source, const Options& options) {
   Report report;
   report.events = pass->events();
   report.counters = pass->counters();
+  report.counters.push_back({"threads", source.thread_count(), "threads in the trace", false});
+  report.source_counters = source.counters();
+  const auto problems = source.problems();
+  report.problems.assign(problems.begin(), problems.end());
   report.pairs = std::move(pass->pairs().pairs());
   const FlatIndex unordered = std::move(pass->unordered_granules());
   pass.reset();  // its shadow, before another pass makes one

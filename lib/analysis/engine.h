@@ -68,8 +68,10 @@ struct RacyPair {
 };
 
 struct Report {
-  std::vector<RacyPair> pairs;  // by observed order of their first example
-  Counters counters;
+  std::vector<RacyPair> pairs;        // by observed order of their first example
+  Counters counters;                  // the engine's
+  Counters source_counters;           // the source's, after one whole pass
+  std::vector<std::string> problems;  // "
   uint64_t events = 0;
 };
 

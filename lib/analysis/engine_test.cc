@@ -167,7 +167,7 @@ TEST(Findings, HybridAndIgnoredRegionsAreSuspicionsNotProofs) {
     MemorySource source(trace);
     auto report = analyze(source, options);
     const auto file =
-        to_findings(*report, options, source, {"t.std", "trace:1", "deadheat analyze t.std"});
+        to_findings(*report, options, source, {"t.std", "trace:1", "deadheat analyze t.std", {}});
     EXPECT_EQ(file.findings.size(), 1U);
     return model::fold(file.findings[0]).state;
   };

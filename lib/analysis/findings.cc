@@ -191,10 +191,10 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
   origin.verb = "analyze";
   origin.engine = engine_name(options);
   origin.input = identity.path;
-  origin.counters = source.counters();
+  origin.counters = report.source_counters;
   origin.counters.insert(origin.counters.end(), report.counters.begin(), report.counters.end());
-  const auto problems = source.problems();
-  origin.problems.assign(problems.begin(), problems.end());
+  origin.problems = report.problems;
+  origin.arguments = identity.arguments;
   file.origins.push_back(std::move(origin));
 
   size_t number = 0;

@@ -10,6 +10,7 @@ struct TraceIdentity {
   std::string path;    // as given
   std::string digest;  // names the execution: the same trace analysed twice is one execution
   std::string repeat;  // the command that finds it again
+  std::vector<std::string> arguments;
 };
 
 std::string engine_name(
