@@ -193,6 +193,13 @@ class Bootstrap(Tree):
         self.assertEqual(self.run_script(self.script).returncode, 0)
         self.assertEqual(len([call for call in self.called() if call.startswith("apt-get install")]), 1)
 
+    def test_question_mark_is_satisfied_by_a_command(self):
+        write(f"{self.root}/tools/packages.run", "one  compiles it\nthing?  fetches it\n")
+        self.user(1000)
+        self.assertIn("thing (fetches it)", self.run_script(self.script).stderr)
+        self.plant("thing", "")
+        self.assertEqual(self.run_script(self.script).returncode, 0)
+
     def test_unknown_tier(self):
         self.assertEqual(self.run_script(self.script, "--tier", "tset").returncode, 2)
 
