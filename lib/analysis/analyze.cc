@@ -13,6 +13,7 @@
 #include "lib/analysis/engine.h"
 #include "lib/analysis/explain.h"
 #include "lib/analysis/incomplete/regions.h"
+#include "lib/base/text.h"
 
 namespace deadheat::analysis {
 
@@ -76,6 +77,26 @@ Result<EndSets> collect_end_sets(Source& source) {
   }
 }
 
+// An event that cannot be: the trace is broken, or lacks events.
+struct Oddity {
+  uint64_t number, offset;
+  Event event;
+  const char* what;
+};
+constexpr size_t kOddities = 5;  // described; all are counted
+
+std::string describe(const Oddity& oddity, const Source& source) {
+  std::string line = "event " + with_thousands(oddity.number);
+  if (oddity.offset != trace::kNoOffset)
+    line += " (at or after offset " + std::to_string(oddity.offset) + ")";
+  line += ": " + source.thread_name(oddity.event.thread) + " " + oddity.what;
+  const bool names_thread =
+      oddity.event.kind == EventKind::kFork || oddity.event.kind == EventKind::kJoin;
+  return line + ": " +
+         (names_thread ? source.thread_name(oddity.event.other)
+                       : source.object_name(oddity.event.address, oddity.event.kind));
+}
+
 // One pass of one detector.
 template <Mode kMode>
 class Pass {
@@ -99,6 +120,7 @@ class Pass {
 
   void take(const Batch& batch) {
     const auto events = batch.events;
+    offset_ = batch.offset;
     Cell* located[kCellsAhead] = {};  // of the events to come, by number modulo the distance
     const auto locate = [&](size_t i) {
       if (i < events.size())
@@ -134,6 +156,7 @@ class Pass {
     }
   }
 
+  const std::vector<Oddity>& oddities() const { return oddities_; }
   bool needs_end_sets() const { return needs_end_sets_; }
   PairSet& pairs() { return detector_.pairs(); }
   FlatIndex& unordered_granules() { return detector_.unordered_granules(); }
@@ -167,7 +190,10 @@ class Pass {
       detector_.access(event, number_);
     } else {
       if (event.kind == EventKind::kFork) regions_.before_fork_of(event.other);
+      const uint64_t before = clocks_.oddities();
       clocks_.apply(event);
+      if (clocks_.oddities() != before && oddities_.size() < kOddities)
+        oddities_.push_back({number_, offset_, event, clocks_.last_oddity()});
     }
   }
 
@@ -212,6 +238,8 @@ class Pass {
   Regions regions_;
   uint64_t number_ = 0, region_number_ = 0;
   uint64_t regions_ignored_ = 0, inner_unordered_ = 0, untracked_ = 0;
+  uint64_t offset_ = trace::kNoOffset;  // of the batch
+  std::vector<Oddity> oddities_;
   bool needs_end_sets_ = false;
 };
 
@@ -286,6 +314,7 @@ Result<Report> detect(Source& source, const Options& options) {
   report.source_counters = source.counters();
   const auto problems = source.problems();
   report.problems.assign(problems.begin(), problems.end());
+  for (const Oddity& oddity : pass->oddities()) report.problems.push_back(describe(oddity, source));
   report.pairs = std::move(pass->pairs().pairs());
   const FlatIndex unordered = std::move(pass->unordered_granules());
   pass.reset();  // its shadow, before another pass makes one

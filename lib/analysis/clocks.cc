@@ -117,7 +117,8 @@ void Clocks::acquire_lock(const Event& event, bool exclusive) {
   Lock& lock = locks_[index];
   Thread& self = threads_[event.thread];
   const bool mine = lock.holds > 0 && lock.holder == event.thread;
-  if (lock.holds > 0 && !mine) ++contested_acquires_;
+  if (lock.holds > 0 && !mine)
+    odd(contested_acquires_, "acquires a lock that another thread holds");
   if (exclusive) {
     lock.holds = mine ? lock.holds + 1 : 1;
     lock.holder = event.thread;
@@ -137,7 +138,7 @@ void Clocks::release_lock(const Event& event, bool exclusive) {
   Lock& lock = locks_[index];
   Thread& self = threads_[event.thread];
   const bool mine = exclusive ? lock.holds > 0 && lock.holder == event.thread : lock.readers > 0;
-  if (!mine) ++unmatched_releases_;
+  if (!mine) odd(unmatched_releases_, "releases a lock that it does not hold");
   if (mine) exclusive ? --lock.holds : --lock.readers;
   const auto deeper = self.depth.find(index);
   if (deeper == self.depth.end()) {
@@ -163,17 +164,18 @@ void Clocks::release_lock(const Event& event, bool exclusive) {
 
 void Clocks::fork(const Event& event) {
   if (!admit(event.other) || event.other == event.thread) {
-    ++odd_forks_;
+    odd(odd_forks_, "starts itself");
     return;
   }
-  if (threads_[event.other].tick > 1 || threads_[event.other].version > 0) ++odd_forks_;
+  if (threads_[event.other].tick > 1 || threads_[event.other].version > 0)
+    odd(odd_forks_, "starts a thread that is running already");
   join(event.other, threads_[event.thread].clock);
   advance(event.thread);
 }
 
 void Clocks::join_thread(const Event& event) {
   if (!admit(event.other) || event.other == event.thread) {
-    ++odd_joins_;
+    odd(odd_joins_, "waits for its own end");
     return;
   }
   join(event.thread, threads_[event.other].clock);
@@ -236,7 +238,7 @@ void Clocks::leave_barrier(const Event& event) {
   auto& entered = threads_[event.thread].barrier_phase;
   const auto at = entered.find(event.address);
   if (at == entered.end()) {
-    ++odd_barriers_;
+    odd(odd_barriers_, "leaves a barrier that it did not enter");
     return;
   }
   const uint64_t phase = at->second;

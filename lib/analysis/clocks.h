@@ -62,6 +62,13 @@ class Clocks {
   uint64_t lock_address(uint32_t lock) const { return lock_addresses_[lock]; }
   void add_counters(Counters& counters) const;
 
+  // What the last event that made no sense did wrong ("releases a lock that it does not hold"), and
+  // how many there were: such a trace lacks synchronisation, so what looks unordered may not be.
+  uint64_t oddities() const {
+    return unmatched_releases_ + contested_acquires_ + odd_forks_ + odd_joins_ + odd_barriers_;
+  }
+  const char* last_oddity() const { return last_oddity_; }
+
  private:
   struct Thread {
     order::VectorClock clock;
@@ -110,6 +117,12 @@ class Clocks {
   FlatIndex object_ids_[4];  // notify, semaphore, once, annotation: one address may serve as each
   std::vector<order::VectorClock> objects_[4];
   std::map<uint64_t, Barrier> barriers_;
+  void odd(uint64_t& counter, const char* what) {
+    ++counter;
+    last_oddity_ = what;
+  }
+
+  const char* last_oddity_ = "";
   uint64_t unmatched_releases_ = 0, contested_acquires_ = 0, odd_forks_ = 0, odd_joins_ = 0,
            odd_barriers_ = 0;
 };

@@ -186,6 +186,20 @@ TEST(Findings, HybridAndIgnoredRegionsAreSuspicionsNotProofs) {
   EXPECT_EQ(verdict(ignore), model::VerdictState::kUnknown);
 }
 
+TEST(Findings, ATraceThatLacksSynchronisationProvesNothing) {
+  // T0's acquire is missing: whoever released before it may have been ordered before the write.
+  const Trace trace = Builder().write(0).add(0, EventKind::kRelease, kLock).read(1).trace();
+  MemorySource source(trace);
+  auto report = analyze(source, {});
+  ASSERT_TRUE(report);
+  ASSERT_EQ(report->problems.size(), 1U);
+  EXPECT_EQ(report->problems[0], "event 2: T0 releases a lock that it does not hold: 0x3000");
+  const auto file = to_findings(*report, {}, source, {"t.std", "trace:1", "", {}});
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(model::fold(file.findings[0]).state, model::VerdictState::kUnknown);
+  EXPECT_NE(file.findings[0].evidence[0].why.find("lacks synchronisation"), std::string::npos);
+}
+
 uint64_t counter(const Report& report, std::string_view name) {
   for (const Counter& c : report.counters)
     if (c.name == name) return c.value;

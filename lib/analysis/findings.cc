@@ -119,22 +119,28 @@ std::string what(const Event& event, const Source& source) {
   }
 }
 
-std::string why(const RacyPair& pair, const Options& options, bool proves) {
+std::string why(const RacyPair& pair, const Options& options, std::string_view loss) {
   std::string text;
   if (options.engine == EngineKind::kHybrid) {
     text = "no lock in common and nothing that orders the two in every schedule";
   } else {
     text = "no happens-before path leads from the first access to the second";
-    if (!proves) text += ", but synchronisation inside uninstrumented code was ignored";
+    if (loss == "regions_ignored") {
+      text += ", but synchronisation inside uninstrumented code was ignored";
+    } else if (!loss.empty()) {
+      text += ", but the trace lacks synchronisation (" + std::string(loss) +
+              "), which may have ordered them";
+    }
   }
-  if (pair.near_region && proves)
+  if (pair.near_region && loss.empty())
     text +=
         "; a thread passed through uninstrumented code nearby, which could not have ordered them";
   return text;
 }
 
 model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& options,
-                            bool proves, const Source& source, const TraceIdentity& identity) {
+                            std::string_view loss, const Source& source,
+                            const TraceIdentity& identity) {
   model::Evidence evidence;
   evidence.execution = identity.digest;
   evidence.source = engine_name(options);
@@ -144,14 +150,14 @@ model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& 
   if (options.engine != EngineKind::kHybrid) {
     evidence.outcome = model::Outcome::kRace;
     evidence.order = model::Order::kPrimary;
-    if (proves) {
+    if (loss.empty()) {
       evidence.proof = model::Proof::kHappensBefore;
       evidence.ordered = model::Ordered::kNo;
     }
   }
   evidence.schedulable = model_schedulable(pair.schedulable);
   evidence.accesses = {model_access(pair.first, source), model_access(pair.second, source)};
-  evidence.why = why(pair, options, proves);
+  evidence.why = why(pair, options, loss);
   evidence.repeat = identity.repeat;
   for (const StepEvent& step : pair.steps) {
     evidence.steps.push_back({step.second ? 1U : 0U, what(step.event, source),
@@ -160,10 +166,21 @@ model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& 
   return evidence;
 }
 
-uint64_t value_of(const Counters& counters, std::string_view name) {
-  for (const Counter& counter : counters)
-    if (counter.name == name) return counter.value;
-  return 0;
+// Losses after which an edge may be missing: an unordered pair is then a suspicion, not a proof.
+constexpr std::string_view kEdgesMayBeMissing[] = {
+    "regions_ignored",    "lines_malformed",
+    "gaps_ignored",       "unknown_records",
+    "unmatched_releases", "contested_acquires",
+    "odd_forks",          "odd_joins",
+    "odd_barriers",       "events_of_untracked_threads"};
+
+// The first of them that this analysis suffered, or empty.
+std::string_view missing_edges(const Report& report) {
+  for (const Counters* counters : {&report.counters, &report.source_counters})
+    for (const Counter& counter : *counters)
+      for (const std::string_view name : kEdgesMayBeMissing)
+        if (counter.name == name && counter.value > 0) return name;
+  return {};
 }
 
 }  // namespace
@@ -183,9 +200,7 @@ std::string engine_name(const Options& options) {
 model::FindingsFile to_findings(const Report& report, const Options& options, const Source& source,
                                 const TraceIdentity& identity) {
   model::FindingsFile file;
-  // Edges inside ignored regions are missing: an unordered pair is then a suspicion, not a proof.
-  const bool proves =
-      options.engine != EngineKind::kHybrid && value_of(report.counters, "regions_ignored") == 0;
+  const std::string_view loss = missing_edges(report);
   model::Origin origin;
   origin.tool_version = DEADHEAT_VERSION;
   origin.verb = "analyze";
@@ -207,7 +222,7 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
     finding.candidate.found_by = {options.engine == EngineKind::kHybrid ? "hybrid"
                                   : options.engine == EngineKind::kRdit ? "rdit"
                                                                         : "hb"};
-    finding.evidence = {evidence_of(pair, ++number, options, proves, source, identity)};
+    finding.evidence = {evidence_of(pair, ++number, options, loss, source, identity)};
     file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
   }
   return file;

@@ -84,10 +84,13 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
+inline constexpr uint64_t kNoOffset = ~0ULL;
+
 // Consecutive events. `ranges` is what region events of this batch refer to.
 struct Batch {
   std::span<const Event> events;
   std::span<const Range> ranges;
+  uint64_t offset = kNoOffset;  // in the file, of the first event or just before it
 };
 
 // What is known about a site: a label of a text trace, or a place in a module.

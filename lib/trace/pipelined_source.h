@@ -40,6 +40,7 @@ class PipelinedSource : public Source {
   struct Buffer {
     std::vector<Event> events;
     std::vector<Range> ranges;
+    uint64_t offset = kNoOffset;
     Result<Ok> status = Ok{};
     bool last = false;
   };

@@ -99,12 +99,13 @@ Result<Batch> StdSource::next() {
   Event* const begin = events_.data();
   Event* const end = begin + events_.size();
   Event* out = begin;
+  const uint64_t offset = offset_ + static_cast<uint64_t>(cursor_ - buffer_.get());
   while (out < end && (cursor_ < lines_end_ || refill())) {
     out = parse_lines(out, end);
     if (ranges_.size() > (1U << 20)) break;  // regions with many ranges: a smaller batch
   }
   events_read_ += static_cast<uint64_t>(out - begin);
-  return Batch{{begin, static_cast<size_t>(out - begin)}, ranges_};
+  return Batch{{begin, static_cast<size_t>(out - begin)}, ranges_, offset};
 }
 
 // The fast path takes lines like "T3|r(V12)|345": a known thread, r, w, acq or rel, a letter and a
