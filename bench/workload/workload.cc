@@ -40,7 +40,7 @@ void Workload::plan_locked(uint32_t thread) {
   queue.push_back(make(thread, EventKind::kRelease, address, site + 15));
   for (uint64_t n = random_.between(2, 10); n > 0; --n) {
     const uint64_t per_lock = options_.shared_variables / options_.locks;
-    const uint64_t variable = lock * per_lock + random_.below(per_lock);
+    const uint64_t variable = lock * per_lock + skewed(per_lock);
     queue.push_back(access(thread, variable, 0.4,
                            site + static_cast<uint32_t>(variable % 3 * 4 + random_.below(4))));
   }
@@ -67,7 +67,7 @@ void Workload::plan_region(uint32_t thread) {
 // sites.
 void Workload::plan_loop(uint32_t thread) {
   const uint64_t array = options_.private_variables / 3;
-  const uint64_t base = private_base(thread), start = random_.below(array);
+  const uint64_t base = private_base(thread), start = skewed(array);
   const auto site = static_cast<uint32_t>(start / 64 % 40 * 3);  // an array belongs to few loops
   auto& queue = threads_[thread].queue;
   for (uint64_t n = random_.between(4, 16), i = 0; i < n; ++i) {
@@ -76,6 +76,11 @@ void Workload::plan_loop(uint32_t thread) {
     queue.push_back(access(thread, base + array + at, 0, site + 1));
     queue.push_back(access(thread, base + at, 0, site));
   }
+}
+
+// Four fifths of the choices fall on a fifth of the things, as in programs.
+uint64_t Workload::skewed(uint64_t bound) {
+  return random_.below(random_.chance(0.8) ? (bound + 4) / 5 : bound);
 }
 
 uint64_t Workload::private_base(uint32_t thread) const {
@@ -88,7 +93,7 @@ void Workload::plan(uint32_t thread) {
   if (options_.regions > 0 && random_.chance(options_.regions)) plan_region(thread);
   if (random_.chance(0.25)) return plan_locked(thread);
   if (random_.chance(0.4)) return plan_loop(thread);
-  const auto start = random_.below(options_.private_variables);
+  const auto start = skewed(options_.private_variables);
   for (uint64_t n = random_.between(4, 20), i = 0; i < n; ++i) {
     if (random_.chance(options_.racy)) {
       const uint64_t racy = random_.below(options_.racy_variables);
@@ -97,8 +102,7 @@ void Workload::plan(uint32_t thread) {
       queue.push_back(
           access(thread, variable, 0.5, static_cast<uint32_t>(site + random_.below(4))));
     } else if (random_.chance(0.2)) {
-      const uint64_t variable =
-          options_.shared_variables + random_.below(options_.read_shared_variables);
+      const uint64_t variable = options_.shared_variables + skewed(options_.read_shared_variables);
       queue.push_back(access(thread, variable, 0,
                              700 + static_cast<uint32_t>(variable % 49 * 4 + random_.below(4))));
     } else {

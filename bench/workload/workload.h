@@ -49,6 +49,7 @@ class Workload {
   void plan_locked(uint32_t thread);
   void plan_region(uint32_t thread);
   void plan_loop(uint32_t thread);
+  uint64_t skewed(uint64_t bound);
   uint64_t private_base(uint32_t thread) const;
   trace::Event make(uint32_t thread, trace::EventKind kind, uint64_t address, uint32_t site);
   trace::Event access(uint32_t thread, uint64_t variable, double write, uint32_t site);
