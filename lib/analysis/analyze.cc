@@ -104,7 +104,7 @@ class Pass {
   Pass(const Options& options, const EndSets* end_sets)
       : options_(options),
         end_sets_(end_sets),
-        clocks_(edges_of(options)),
+        clocks_(edges_of(options), options.memory_limit / 2),
         detector_(clocks_, options),
         regions_(clocks_) {}
 

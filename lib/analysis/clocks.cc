@@ -24,15 +24,30 @@ bool releases(MemoryOrder order) {
 bool Clocks::admit_new(ThreadId thread) {
   if (thread >= kMaxThreads) return false;
   for (auto fresh = static_cast<ThreadId>(threads_.size()); fresh <= thread; ++fresh) {
+    // A thread's clock has to reach its own component.
+    const uint64_t bytes = (uint64_t{fresh} + 1) * 2 * sizeof(order::Tick);
+    if (memory_ + bytes > memory_limit_) return false;
+    memory_ += bytes;
     threads_.emplace_back();
     threads_.back().clock.set(fresh, 1);
   }
   return true;
 }
 
+bool Clocks::make_room(const VectorClock& into, const VectorClock& from) {
+  if (from.size() <= into.capacity()) return true;
+  const uint64_t bytes = (uint64_t{from.size()} * 2 - into.capacity()) * sizeof(order::Tick);
+  if (memory_ + bytes > memory_limit_) {
+    ++edges_dropped_;
+    return false;
+  }
+  memory_ += bytes;
+  return true;
+}
+
 void Clocks::join(ThreadId thread, const VectorClock& other) {
   if (other.empty()) return;
-  threads_[thread].clock.join(other);
+  add(threads_[thread].clock, other);
   ++threads_[thread].version;
 }
 
@@ -44,7 +59,7 @@ void Clocks::advance(ThreadId thread) {
 }
 
 void Clocks::publish(ThreadId thread, VectorClock& object) {
-  object.join(threads_[thread].clock);
+  add(object, threads_[thread].clock);
   advance(thread);
 }
 
@@ -153,10 +168,10 @@ void Clocks::release_lock(const Event& event, bool exclusive) {
   // adds to it. The epoch that lets acquirers skip the join must stand for all of lock.exclusive.
   const bool seen_all = self.clock.covers(lock.exclusive);
   if (seen_all) {
-    lock.exclusive.assign(self.clock);
+    store(lock.exclusive, self.clock);
     lock.last_release = {event.thread, self.tick};
   } else {
-    lock.exclusive.join(self.clock);
+    add(lock.exclusive, self.clock);
     lock.last_release = {event.thread, ~order::Tick{0}};
   }
   advance(event.thread);
@@ -191,7 +206,7 @@ void Clocks::fence(const Event& event) {
     self.acquire_pending.clear();
   }
   if (releases(event.order)) {
-    self.release_fence.assign(self.clock);
+    store(self.release_fence, self.clock);
     advance(event.thread);
   }
 }
@@ -203,7 +218,7 @@ void Clocks::atomic_acquire(const Event& event) {
   if (acquires(event.order)) {
     join(event.thread, atomics_[index]);
   } else {
-    threads_[event.thread].acquire_pending.join(atomics_[index]);
+    add(threads_[event.thread].acquire_pending, atomics_[index]);
   }
 }
 
@@ -218,7 +233,7 @@ void Clocks::atomic_release(const Event& event) {
   VectorClock& sequence = atomics_[index];
   if (event.kind == EventKind::kWrite) sequence.clear();
   if (releases(event.order)) return publish(event.thread, sequence);
-  if (!self.release_fence.empty()) sequence.join(self.release_fence);
+  if (!self.release_fence.empty()) add(sequence, self.release_fence);
 }
 
 // Phases of a cyclic barrier: nobody leaves before all have entered, so the first leave closes the
@@ -262,6 +277,8 @@ void Clocks::add_counters(Counters& counters) const {
   counters.push_back({"odd_joins", odd_joins_, "threads that joined themselves", true});
   counters.push_back({"odd_barriers", odd_barriers_,
                       "barriers left that were not entered; no order taken from them", true});
+  counters.push_back({"edges_dropped", edges_dropped_,
+                      "edges were lost because clocks had reached their memory limit", true});
   counters.push_back({"locks_not_in_lockset", locksets_.dropped(),
                       "locks left out of a lockset that was full", true});
 }

@@ -31,7 +31,8 @@ struct EdgeSet {
 
 class Clocks {
  public:
-  explicit Clocks(EdgeSet edges) : edges_(edges) {}
+  // Past `memory_limit` bytes of clocks no clock grows any more: edges are lost, and counted.
+  Clocks(EdgeSet edges, uint64_t memory_limit) : edges_(edges), memory_limit_(memory_limit) {}
 
   // Threads at or past this cannot be tracked (an entry of the shadow has 20 bits for the thread).
   static constexpr uint32_t kMaxThreads = 1U << 20;
@@ -103,10 +104,21 @@ class Clocks {
   void enter_barrier(const trace::Event& event);
   void leave_barrier(const trace::Event& event);
   void publish(trace::ThreadId thread, order::VectorClock& object);
+  // Whether `into` may take in all of `from`.
+  bool make_room(const order::VectorClock& into, const order::VectorClock& from);
+  void store(order::VectorClock& into, const order::VectorClock& from) {
+    if (make_room(into, from)) into.assign(from);
+  }
+  void add(order::VectorClock& into, const order::VectorClock& from) {
+    if (make_room(into, from)) into.join(from);
+  }
   order::VectorClock& object(trace::EventKind kind, uint64_t address);
   uint32_t lock_index(uint64_t address);
 
   EdgeSet edges_;
+  uint64_t memory_limit_;
+  uint64_t memory_ = 0;  // bytes of clocks, as asked for
+  uint64_t edges_dropped_ = 0;
   std::vector<Thread> threads_;
   LocksetTable locksets_;
   FlatIndex lock_ids_;

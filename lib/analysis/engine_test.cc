@@ -39,6 +39,11 @@ class Builder {
     return add(t, EventKind::kReadModifyWrite, kFlag, 8, o);
   }
   Builder& fence(uint32_t t, MemoryOrder o) { return add(t, EventKind::kFence, 0, 0, o); }
+  Builder& fork(uint32_t t, uint32_t other) {
+    add(t, EventKind::kFork, 0);
+    trace_.events.back().other = other;
+    return *this;
+  }
   const Trace& trace() const { return trace_; }
 
  private:
@@ -249,6 +254,19 @@ TEST(Hostile, AbsurdAddressesSizesAndThreads) {
   EXPECT_EQ(counter(*report, "unmatched_releases"), 1U);
   EXPECT_EQ(counter(*report, "unmatched_region_ends"), 1U);
   EXPECT_GT(counter(*report, "bytes_clipped"), 0U);
+}
+
+TEST(Limits, HundredThousandThreadsStayWithinTheClocksMemory) {
+  Builder builder;
+  for (uint32_t thread = 1; thread <= 100'000; ++thread) builder.fork(0, thread);
+  builder.write(1).read(100'000);
+  MemorySource source(builder.trace());
+  Options options;
+  options.memory_limit = 256 << 20;
+  auto report = analyze(source, options);
+  ASSERT_TRUE(report);
+  EXPECT_GT(counter(*report, "odd_forks") + counter(*report, "edges_dropped"), 0U);
+  EXPECT_EQ(counter(*report, "events_of_untracked_threads"), 1U);
 }
 
 TEST(Hostile, LocksThatAreNeverReleased) {

@@ -167,12 +167,17 @@ model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& 
 }
 
 // Losses after which an edge may be missing: an unordered pair is then a suspicion, not a proof.
-constexpr std::string_view kEdgesMayBeMissing[] = {
-    "regions_ignored",    "lines_malformed",
-    "gaps_ignored",       "unknown_records",
-    "unmatched_releases", "contested_acquires",
-    "odd_forks",          "odd_joins",
-    "odd_barriers",       "events_of_untracked_threads"};
+constexpr std::string_view kEdgesMayBeMissing[] = {"regions_ignored",
+                                                   "lines_malformed",
+                                                   "gaps_ignored",
+                                                   "unknown_records",
+                                                   "unmatched_releases",
+                                                   "contested_acquires",
+                                                   "odd_forks",
+                                                   "odd_joins",
+                                                   "odd_barriers",
+                                                   "edges_dropped",
+                                                   "events_of_untracked_threads"};
 
 // The first of them that this analysis suffered, or empty.
 std::string_view missing_edges(const Report& report) {

@@ -45,6 +45,7 @@ class VectorClock {
   }
 
   uint32_t size() const { return size_; }
+  uint32_t capacity() const { return capacity_; }
   bool empty() const { return size_ == 0; }
   const Tick* data() const { return ticks_; }
   Tick get(uint32_t thread) const { return thread < size_ ? ticks_[thread] : 0; }
