@@ -116,6 +116,10 @@ void ContainerSource::emit_pending(Stream& stream, Event* to) {
 
 // Every stamp of the window is one place in events_; what is not filled at the end was lost.
 Batch ContainerSource::next_window() {
+  if (last_stamp_ >= kLastStamp) {  // no recording gets there; going on would wrap around
+    finished_ = stopped_at_gap_ = true;
+    problems_.add("stamps beyond 2^63 cannot be; what carries them is left out");
+  }
   if (finished_) return {};
   const uint64_t begin = last_stamp_ + 1;
   for (Event& event : events_) event.kind = EventKind::kCount;

@@ -67,6 +67,7 @@ class ContainerSource : public Source, private DecoderContext {
     uint64_t chunks_lost = 0, chunks_unsealed = 0, unknown_records = 0, streams_unfinished = 0,
              streams_broken = 0, regions_coarsened = 0;
   };
+  static constexpr uint64_t kLastStamp = 1ULL << 63;
   struct Turn {  // whose turn it is when `stamp` is reached; starts come after the event of that
                  // stamp
     uint64_t stamp;
