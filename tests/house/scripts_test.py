@@ -12,7 +12,7 @@ import tempfile
 import unittest
 
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
-SCRIPTS = ("deadheat", "CMakePresets.json", "tools/build", "tools/bootstrap", "tools/packages.run",
+SCRIPTS = ("deadheat", "test", "CMakePresets.json", "tools/build", "tools/bootstrap", "tools/packages.run",
            "tools/packages.test", "tools/packages.full")
 PROGRAM = """#include <stdio.h>
 #include <unistd.h>
@@ -130,6 +130,34 @@ class Deadheat(Tree):
             os.chmod(self.root, 0o755)
         self.assertEqual(done.stdout, f"{self.top} one\n", done.stderr)
         self.assertFalse(os.path.exists(os.path.join(self.root, "build")))
+
+
+class Test(Tree):
+    def setUp(self):
+        super().setUp()
+        for name in ("bootstrap", "build"):
+            write(f"{self.root}/tools/{name}", f'#!/bin/sh\necho "{name} $*" >> "{self.calls}"\n', 0o755)
+        write(f"{self.root}/build/test/Testing/Temporary/LastTest.log.tmp", "x\nskipped: no browser\n")
+        self.plant("ctest", """echo ' 1/2 Test #1: html ...***Skipped 0.1 sec'
+echo 'asan| 1/1 Test #9: inner ...***Skipped 0.1 sec'
+echo 'asan| 100% tests passed, 0 tests failed out of 1'
+echo '50% tests passed, 1 tests failed out of 2'
+echo 'Total Test time (real) = 1 sec'
+exit 8""")
+
+    def test_ends_with_the_summary_and_status_of_ctest(self):
+        done = self.run_script(os.path.join(self.root, "test"), "-R", "a b")
+        self.assertEqual(done.returncode, 8)
+        self.assertEqual(done.stdout.splitlines()[-4:],
+                         ["1 tests skipped", "skipped: no browser",
+                          "50% tests passed, 1 tests failed out of 2", "Total Test time (real) = 1 sec"])
+        self.assertEqual(self.called()[:2], ["bootstrap --tier test", "build test"])
+        self.assertIn("-R a b", self.called()[2])
+
+    def test_full_regenerates_first(self):
+        write(f"{self.root}/bench/regenerate", f'#!/bin/sh\necho "regenerate" >> "{self.calls}"\n', 0o755)
+        self.run_script(os.path.join(self.root, "test"), "--full")
+        self.assertEqual(self.called()[:3], ["bootstrap --tier full", "build test", "regenerate"])
 
 
 class Bootstrap(Tree):
