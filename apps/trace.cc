@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "apps/progress.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -32,21 +33,6 @@ struct TraceOptions {
   int zstd = 0;
   bool partial = false, approximate = false;
 };
-
-// A line that counts up while a long trace is read; only on a terminal.
-std::function<void(uint64_t)> progress_line() {
-  if (::isatty(STDERR_FILENO) == 0) return {};
-  const auto next = std::make_shared<uint64_t>(5'000'000);
-  return [next](uint64_t events) {
-    if (events < *next) return;
-    *next = events + 5'000'000;
-    std::fprintf(stderr, "\r%s events", with_thousands(events).c_str());
-  };
-}
-
-void end_progress() {
-  if (::isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
-}
 
 void warn(std::span<const std::string> problems) {
   for (const std::string& line : problems)
@@ -181,8 +167,10 @@ std::string info_json(const std::string& path, const trace::TraceSummary& summar
 int run_info(const TraceOptions& options) {
   auto opened = trace::open_any_trace(options.input, options.open);
   if (!opened) return fail(opened.error());
-  auto summary = trace::summarize(*opened, progress_line());
-  end_progress();
+  auto summary = [&] {
+    Progress progress("read");
+    return trace::summarize(*opened, [&](uint64_t events) { progress.update(events); });
+  }();
   if (!summary) return fail(summary.error());
   print(options.json ? info_json(options.input, *summary) : info_text(options.input, *summary));
   warn(summary->problems);
@@ -242,9 +230,11 @@ int run_convert(const TraceOptions& options) {
   how.zstd_level = options.zstd;
   how.partial = options.partial;
   how.approximate = options.approximate;
-  how.progress = progress_line();
-  auto converted = trace::convert(*opened->source, options.output, how);
-  end_progress();
+  auto converted = [&] {
+    Progress progress("converted");
+    how.progress = [&](uint64_t events) { progress.update(events); };
+    return trace::convert(*opened->source, options.output, how);
+  }();
   if (!converted) return fail(converted.error());
   warn(opened->source->problems());
   std::fprintf(stderr, "%s: %s events, %s bytes%s\n", options.output.c_str(),
