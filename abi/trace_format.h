@@ -39,6 +39,9 @@
 #define DHT_CHUNK_EVERY_STAMPED 2u  // a stamp follows every compact record
 // Flags of a chunk's commit part.
 #define DHT_COMMIT_LAST 1u  // the stream ended here in good order: nothing was lost after it
+// Of an open chunk: its writer was between taking a stamp and writing the event. If it was killed
+// there, that one stamp is missing and nothing depends on it: nobody saw the event happen.
+#define DHT_COMMIT_STAMPING 2u
 
 // Limits that a reader may rely on.
 #define DHT_MAX_RAW_SIZE (64u << 20)
@@ -135,6 +138,12 @@ struct dht_chunk_header {
 #define DHT_META_TOOL 0x05u    // text: what wrote the trace
 #define DHT_META_END \
   0x06u  // number of streams, last stamp: the process closed its trace in good order
+#define DHT_META_LOST 0x07u  // kind (DHT_LOST_*), number: events that the recorder did not write
+
+// Why events were not written.
+#define DHT_LOST_STOPPED 0u  // recording had stopped: nothing before is affected
+#define DHT_LOST_INTERRUPTED \
+  1u  // in signal handlers that interrupted the recorder: edges may be missing
 
 // Spaces of names.
 #define DHT_SPACE_MEMORY 0u

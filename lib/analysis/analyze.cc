@@ -1,9 +1,10 @@
 // Runs an engine over a Source: the passes, and what each of them adds to the report.
 //
 // First detection. Where region ends add reachable ranges, a pass that collects them and detection
-// again (a BarrierPair has one set of addresses, known only at its end). If there are races, one
-// more pass, which stops as soon as it has its answers: which pairs are schedulable, on total-order
-// traces, and the steps around each example.
+// again (a BarrierPair has one set of addresses, known only at its end). If there were events that
+// cannot be, the source looks up the place of the first few. If there are races, one more pass,
+// which stops as soon as it has its answers: which pairs are schedulable, on total-order traces,
+// and the steps around each example.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "lib/analysis/engine.h"
 #include "lib/analysis/explain.h"
 #include "lib/analysis/incomplete/regions.h"
+#include "lib/analysis/orders.h"
 #include "lib/base/text.h"
 
 namespace deadheat::analysis {
@@ -79,22 +81,32 @@ Result<EndSets> collect_end_sets(Source& source) {
 
 // An event that cannot be: the trace is broken, or lacks events.
 struct Oddity {
-  uint64_t number, offset;
+  uint64_t number;
   Event event;
   const char* what;
 };
 constexpr size_t kOddities = 5;  // described; all are counted
 
-std::string describe(const Oddity& oddity, const Source& source) {
+std::string describe(const Oddity& oddity, const std::string& place, const Source& source) {
   std::string line = "event " + with_thousands(oddity.number);
-  if (oddity.offset != trace::kNoOffset)
-    line += " (at or after offset " + std::to_string(oddity.offset) + ")";
+  if (!place.empty()) line += ", " + place;
   line += ": " + source.thread_name(oddity.event.thread) + " " + oddity.what;
   const bool names_thread =
       oddity.event.kind == EventKind::kFork || oddity.event.kind == EventKind::kJoin;
   return line + ": " +
          (names_thread ? source.thread_name(oddity.event.other)
                        : source.object_name(oddity.event.address, oddity.event.kind));
+}
+
+// One line each, with its place in the trace. Reads the trace again, if there are any.
+void add_problems(const std::vector<Oddity>& oddities, Source& source,
+                  std::vector<std::string>& problems) {
+  if (oddities.empty()) return;
+  std::vector<uint64_t> numbers;
+  for (const Oddity& oddity : oddities) numbers.push_back(oddity.number);
+  const std::vector<std::string> places = source.locate(numbers);
+  for (size_t i = 0; i < oddities.size(); ++i)
+    problems.push_back(describe(oddities[i], places[i], source));
 }
 
 // One pass of one detector.
@@ -109,6 +121,7 @@ class Pass {
         regions_(clocks_) {}
 
   Status run(Source& source) {
+    if (!source.total_order()) detector_.expect_unplaced_accesses();
     for (;;) {
       auto batch = source.next();
       if (!batch) return batch.error();
@@ -120,7 +133,6 @@ class Pass {
 
   void take(const Batch& batch) {
     const auto events = batch.events;
-    offset_ = batch.offset;
     Cell* located[kCellsAhead] = {};  // of the events to come, by number modulo the distance
     const auto locate = [&](size_t i) {
       if (i < events.size())
@@ -193,7 +205,7 @@ class Pass {
       const uint64_t before = clocks_.oddities();
       clocks_.apply(event);
       if (clocks_.oddities() != before && oddities_.size() < kOddities)
-        oddities_.push_back({number_, offset_, event, clocks_.last_oddity()});
+        oddities_.push_back({number_, event, clocks_.last_oddity()});
     }
   }
 
@@ -238,7 +250,6 @@ class Pass {
   Regions regions_;
   uint64_t number_ = 0, region_number_ = 0;
   uint64_t regions_ignored_ = 0, inner_unordered_ = 0, untracked_ = 0;
-  uint64_t offset_ = trace::kNoOffset;  // of the batch
   std::vector<Oddity> oddities_;
   bool needs_end_sets_ = false;
 };
@@ -314,10 +325,11 @@ Result<Report> detect(Source& source, const Options& options) {
   report.source_counters = source.counters();
   const auto problems = source.problems();
   report.problems.assign(problems.begin(), problems.end());
-  for (const Oddity& oddity : pass->oddities()) report.problems.push_back(describe(oddity, source));
+  const std::vector<Oddity> oddities = pass->oddities();
   report.pairs = std::move(pass->pairs().pairs());
   const FlatIndex unordered = std::move(pass->unordered_granules());
   pass.reset();  // its shadow, before another pass makes one
+  add_problems(oddities, source, report.problems);
   if (report.pairs.empty()) return report;
   const bool schedulable =
       kMode == Mode::kHappensBefore && options.schedulable && source.total_order();
@@ -327,9 +339,33 @@ Result<Report> detect(Source& source, const Options& options) {
   return report;
 }
 
+Result<Report> find_orders(Source& source, const Options& options) {
+  Orders orders(options);
+  for (;;) {
+    auto batch = source.next();
+    if (!batch) return batch.error();
+    if (batch->events.empty()) break;
+    for (const Event& event : batch->events) orders.take(event);
+    if (options.progress) options.progress(orders.events());
+  }
+  Report report;
+  report.events = orders.events();
+  orders.add_counters(report.counters);
+  report.counters.push_back({"threads", source.thread_count(), "threads in the trace", false});
+  report.source_counters = source.counters();
+  const auto problems = source.problems();
+  report.problems.assign(problems.begin(), problems.end());
+  report.pairs = std::move(orders.pairs());
+  if (report.pairs.empty()) return report;
+  SecondPass second(options, nullptr, nullptr, report.pairs);
+  if (auto explained = second.run(source); !explained) return explained.error();
+  return report;
+}
+
 }  // namespace
 
 Result<Report> analyze(Source& source, const Options& options) {
+  if (options.engine == EngineKind::kOrders) return find_orders(source, options);
   return options.engine == EngineKind::kHybrid ? detect<Mode::kHybrid>(source, options)
                                                : detect<Mode::kHappensBefore>(source, options);
 }

@@ -41,8 +41,18 @@ void Detector<kMode>::access(const Event& event, uint64_t number) {
   const bool is_atomic =
       event.order != MemoryOrder::kPlain || event.kind == EventKind::kReadModifyWrite;
   if (is_atomic) clocks_.atomic_acquire(event);
-  check_range(event, access_of(event), number);
+  if (!kByLockset || !is_fresh_mark(event)) check_range(event, access_of(event), number);
   if (is_atomic) clocks_.atomic_release(event);
+}
+
+// The recorder's mark of a new block. A candidate would have a thread wait for it in front of the
+// allocation, where there is no block yet.
+template <Mode kMode>
+bool Detector<kMode>::is_fresh_mark(const Event& event) const {
+  if (event.kind != EventKind::kWrite || event.order != MemoryOrder::kRelaxed) return false;
+  const auto block = allocated_.find(event.thread);
+  return block != allocated_.end() && block->second.address == event.address &&
+         block->second.site == event.site;
 }
 
 template <Mode kMode>
@@ -220,15 +230,34 @@ bool Detector<kMode>::matters(const Event& event, const FlatIndex& unordered_gra
   return false;
 }
 
+// Nothing in the cell says that the bytes were somebody's before: nobody freed them. Then another
+// thread's access that may have been later (it has released nothing since) was: to a block that it
+// got hold of without synchronisation, merged too early. A reset (an allocation without a place)
+// ends what we do not know.
+template <Mode kMode>
+bool Detector<kMode>::may_be_of_the_new_block(Cell& cell, uint8_t mask, const Event& event) {
+  if (!unplaced_ || event.site == trace::kNoSite) return false;
+  bool freed = false;
+  shadow_.for_each(cell, [&](const Entry& entry) {
+    freed = freed || (entry.access() == Access::kFree && (entry.mask() & mask) != 0);
+  });
+  return !freed;
+}
+
 template <Mode kMode>
 void Detector<kMode>::allocate(const Event& event) {
+  if (kByLockset) allocated_[event.thread] = event;
   const uint64_t end = clipped_end(event);
   if (end == event.address) return;
   shadow_.forget_freed(event.address, end);
   shadow_.for_each_cell(event.address / Shadow::kGranule, (end - 1) / Shadow::kGranule,
                         [&](uint64_t granule, Cell& cell) {
                           const uint8_t mask = mask_of(granule, event.address, end);
-                          shadow_.strip(cell, mask, kByLockset, [](const Entry&) { return true; });
+                          const bool keeps = may_be_of_the_new_block(cell, mask, event);
+                          shadow_.strip(cell, mask, kByLockset, [&](const Entry& entry) {
+                            return !keeps || entry.thread() == event.thread ||
+                                   entry.tick != clocks_.tick(entry.thread());
+                          });
                           if (cell.count == 0) cell.forget();
                           if constexpr (kMode == Mode::kSchedulable) {
                             const auto at = last_writes_.find(granule);

@@ -28,6 +28,8 @@ class Detector {
  public:
   Detector(Clocks& clocks, const Options& options)
       : clocks_(clocks), shadow_(options.memory_limit), pairs_(options.max_pairs) {}
+  // The trace does not say when a plain access was, only between which events of its thread.
+  void expect_unplaced_accesses() { unplaced_ = true; }
 
   // Whether the schedulable mode has to see this access, given what the happens-before mode noted.
   static bool matters(const trace::Event& event, const FlatIndex& unordered_granules);
@@ -84,6 +86,7 @@ class Detector {
   static EntryKey simple_key(const trace::Event& event) {
     return entry_key(event.thread, simple_kind(event), simple_mask(event), event.site);
   }
+  bool is_fresh_mark(const trace::Event& event) const;
   void check_range(const trace::Event& event, Access access, uint64_t number);
   void check(Cell& cell, uint64_t granule, uint8_t mask, Access access, const trace::Event& event,
              uint64_t number);
@@ -93,6 +96,7 @@ class Detector {
   void report(const Entry& earlier, Access access, const trace::Event& event, uint64_t number);
   void summarise_locks(Cell& cell, Access access, LocksetId lockset);
   void allocate(const trace::Event& event);
+  bool may_be_of_the_new_block(Cell& cell, uint8_t mask, const trace::Event& event);
   void free(const trace::Event& event, uint64_t number);
   uint64_t clipped_end(const trace::Event& event);
   void read_from(uint64_t granule, uint8_t mask, trace::ThreadId thread);
@@ -103,6 +107,8 @@ class Detector {
   Shadow shadow_;
   PairSet pairs_;
   FlatIndex unordered_granules_;
+  bool unplaced_ = false;
+  std::unordered_map<trace::ThreadId, trace::Event> allocated_;  // hybrid: each thread's last one
   std::unordered_map<uint64_t, std::vector<LastWrite>> last_writes_;
   std::vector<Snapshot> snapshots_;
   uint64_t accesses_untracked_ = 0, entries_dropped_ = 0, bytes_clipped_ = 0;

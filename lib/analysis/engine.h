@@ -15,7 +15,7 @@
 
 namespace deadheat::analysis {
 
-enum class EngineKind : uint8_t { kHappensBefore, kHybrid, kRdit };
+enum class EngineKind : uint8_t { kHappensBefore, kHybrid, kRdit, kOrders };
 enum class Edges : uint8_t { kFull, kPaper };  // hybrid: racefuzzer.txt's edges only
 enum class Missing : uint8_t {
   kRdit,
@@ -37,7 +37,15 @@ struct Options {
   std::function<void(uint64_t events)> progress;  // called every few million events; may be empty
 };
 
-enum class Access : uint8_t { kRead, kWrite, kAtomicRead, kAtomicWrite, kFree };
+enum class Access : uint8_t {
+  kRead,
+  kWrite,
+  kAtomicRead,
+  kAtomicWrite,
+  kFree,
+  kAcquire,       // orders: of a lock
+  kAcquireShared  // "
+};
 
 // One side of a racy pair: an example access.
 struct Side {
@@ -46,8 +54,9 @@ struct Side {
   trace::ThreadId thread = 0;
   uint64_t address = 0;
   uint64_t size = 0;
-  std::vector<uint64_t> locks;  // held; sorted
-  uint64_t event = 0;           // number of the event from 1; 0: unknown
+  std::vector<uint64_t> locks;       // held; sorted
+  uint64_t event = 0;                // number of the event from 1; 0: unknown
+  std::vector<trace::SiteId> calls;  // call sites that led to it, outermost first; may be empty
 };
 
 // What happened around the two accesses in their threads: sync events and the accesses, in observed

@@ -4,9 +4,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "lib/analysis/findings.h"
 #include "lib/analysis/incomplete/regions.h"
 #include "lib/analysis/naive_twin.h"
+#include "lib/trace/convert.h"
+#include "lib/trace/pipelined_source.h"
+#include "lib/trace/std_source.h"
+#include "lib/trace/trace_fixture.h"
 
 namespace deadheat::analysis {
 namespace {
@@ -61,6 +67,23 @@ Report run(const Trace& trace, const Options& options = {}) {
 size_t racy(const Builder& builder) { return run(builder.trace()).pairs.size(); }
 
 using enum MemoryOrder;
+
+// Sites are numbered as events are added, from 1.
+TEST(Explanation, StacksAreTheCallsThatAreOpen) {
+  Builder builder;
+  builder.add(0, EventKind::kFunctionEntry, 0)
+      .add(0, EventKind::kFunctionEntry, 0)
+      .add(0, EventKind::kFunctionExit, 0)
+      .add(0, EventKind::kFunctionEntry, 0)
+      .write(0)
+      .add(1, EventKind::kFunctionExit, 0)  // without its entry
+      .add(1, EventKind::kFunctionEntry, 0)
+      .write(1);
+  const Report report = run(builder.trace());
+  ASSERT_EQ(report.pairs.size(), 1U);
+  EXPECT_EQ(report.pairs[0].first.calls, (std::vector<trace::SiteId>{1, 4}));
+  EXPECT_EQ(report.pairs[0].second.calls, (std::vector<trace::SiteId>{7}));
+}
 
 TEST(MemoryModel, ReleaseAcquireOrders) {
   EXPECT_EQ(racy(Builder().write(0).store(0, kRelease).load(1, kAcquire).read(1)), 0U);
@@ -133,6 +156,52 @@ TEST(Accesses, ReuseOfMemoryIsNotARaceButUseAfterFreeIs) {
             0U);
   EXPECT_EQ(racy(Builder().add(0, EventKind::kFree, kData, 8).read(1)), 1U);
   EXPECT_EQ(racy(Builder().read(1).add(0, EventKind::kFree, kData, 8)), 1U);
+}
+
+TEST(Accesses, AReaderThatTheMergePutBeforeTheAllocation) {
+  const auto pairs = [](const Trace& trace, bool total_order) {
+    MemorySource source(trace, total_order);
+    return analyze(source, {})->pairs.size();
+  };
+  Builder b;
+  b.read(1).add(0, EventKind::kAlloc, kData, 8).write(0);
+  EXPECT_EQ(pairs(b.trace(), false), 1U);  // it may have been later: then it raced
+  EXPECT_EQ(pairs(b.trace(), true), 0U);   // it was before
+  // It has released since: it was before.
+  EXPECT_EQ(pairs(Builder()
+                      .read(1)
+                      .store(1, MemoryOrder::kRelease)
+                      .add(0, EventKind::kAlloc, kData, 8)
+                      .write(0)
+                      .trace(),
+                  false),
+            0U);
+  // A block that was freed had another life.
+  EXPECT_EQ(pairs(Builder()
+                      .read(1)
+                      .add(1, EventKind::kFree, kData, 8)
+                      .add(0, EventKind::kAlloc, kData, 8)
+                      .write(0)
+                      .trace(),
+                  false),
+            0U);
+  // A reset has no place.
+  Trace reset = b.trace();
+  reset.events[1].site = trace::kNoSite;
+  EXPECT_EQ(pairs(reset, false), 0U);
+}
+
+TEST(Accesses, TheMarkOfANewBlockIsNoCandidate) {
+  Builder b;
+  b.add(0, EventKind::kAlloc, kData, 8);
+  b.add(0, EventKind::kWrite, kData, 8, MemoryOrder::kRelaxed);
+  Trace trace = b.read(1).trace();
+  Options hybrid;
+  hybrid.engine = EngineKind::kHybrid;
+  EXPECT_EQ(run(trace, hybrid).pairs.size(), 1U);  // another line's atomic write
+  trace.events[1].site = trace.events[0].site;
+  EXPECT_EQ(run(trace, hybrid).pairs.size(), 0U);
+  EXPECT_EQ(run(trace).pairs.size(), 1U);  // unordered with the allocation: a race that was seen
 }
 
 TEST(Schedulable, ARaceBehindARaceIsAnArtefact) {
@@ -254,6 +323,62 @@ TEST(Hostile, AbsurdAddressesSizesAndThreads) {
   EXPECT_EQ(counter(*report, "unmatched_releases"), 1U);
   EXPECT_EQ(counter(*report, "unmatched_region_ends"), 1U);
   EXPECT_GT(counter(*report, "bytes_clipped"), 0U);
+}
+
+// Deep enough for several batches of every reader, with lines that are no events in between.
+TEST(Hostile, OddEventsAreNamedWithTheirPlace) {
+  std::string superset = "# deadheat text 1\n", plain;
+  for (std::string* text : {&superset, &plain}) {
+    for (int i = 0; i < 60'000; ++i) {
+      *text += "T" + std::to_string(i % 3) + "|r(V" + std::to_string(i % 100) + ")|1\n";
+      if (i % 1000 == 0) *text += "# a thousand\n";
+    }
+  }
+  const auto line = [](const std::string& text, const char* number) {
+    return "event " + std::string(number) + ", line " +
+           std::to_string(1 + std::ranges::count(text, '\n')) + " (offset " +
+           std::to_string(text.size()) + "): ";
+  };
+  std::vector<std::string> of_superset = {line(superset, "60,001") +
+                                          "T1 releases a lock that it does not hold: L9"};
+  superset += "T1|rel_shared(L9)|2\n";
+  std::vector<std::string> of_plain = {line(plain, "60,001") +
+                                       "T1 releases a lock that it does not hold: L9"};
+  plain += "T1|rel(L9)|2\nT0|acq(L1)|3\n";
+  of_plain.push_back(line(plain, "60,003") + "T2 acquires a lock that another thread holds: L1");
+  plain += "T2|acq(L1)|4\nT0|r(V1)|5\n";
+
+  for (const auto& [text, expected] : {std::pair(superset, of_superset), {plain, of_plain}}) {
+    auto source = trace::StdSource::open(trace::Input::from_memory(
+        {reinterpret_cast<const uint8_t*>(text.data()), text.size()}, "text"));
+    auto report = analyze(**source, {});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->problems, expected);
+    ASSERT_TRUE((*source)->rewind());
+    trace::PipelinedSource pipelined(**source);
+    report = analyze(pipelined, {});
+    ASSERT_TRUE(report);
+    EXPECT_EQ(report->problems, expected);
+
+    // As a container: the release is the stream's event in the chunk whose stamps enclose it.
+    const trace::ScratchFile file;
+    ASSERT_TRUE((*source)->rewind());
+    ASSERT_TRUE(trace::convert(**source, file.path(), {.chunk_size = 4096}));
+    const auto container = trace::open_container(file.path());
+    ASSERT_NE(container, nullptr);
+    std::string place;
+    for (const trace::Chunk& chunk : container->index().chunks) {
+      if (chunk.header.domain == DHT_DOMAIN_THREAD && chunk.header.tid == 1 &&
+          chunk.header.base_stamp < 60'001 && chunk.header.last_stamp >= 60'001)
+        place += "in the chunk at offset " + std::to_string(chunk.offset);
+    }
+    trace::PipelinedSource read_ahead(*container);
+    report = analyze(read_ahead, {});
+    ASSERT_TRUE(report);
+    ASSERT_EQ(report->problems.size(), expected.size());
+    EXPECT_EQ(report->problems[0],
+              "event 60,001, " + place + ": T1 releases a lock that it does not hold: L9");
+  }
 }
 
 TEST(Limits, HundredThousandThreadsStayWithinTheClocksMemory) {

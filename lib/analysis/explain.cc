@@ -13,13 +13,21 @@ namespace {
 constexpr size_t kStepsBefore = 4;   // synchronisation shown before the first access, per thread
 constexpr size_t kStepsBetween = 6;  // and between the two accesses
 constexpr size_t kHistory = 12;      // remembered per thread
+constexpr size_t kDeepest = 4096;    // calls of a stack; runaway recursion needs no more
 
 bool is_access(EventKind kind) {
   return kind <= EventKind::kReadModifyWrite || kind == EventKind::kFree;
 }
 
+bool takes_lock(EventKind kind) {
+  return kind == EventKind::kAcquire || kind == EventKind::kAcquireShared;
+}
+
 bool is_first(const Event& event, const RacyPair& pair) {
   const Side& side = pair.first;
+  if (side.access == Access::kAcquire || side.access == Access::kAcquireShared)
+    return event.thread == side.thread && event.site == side.site && takes_lock(event.kind) &&
+           event.address == pair.second.address;
   if (event.thread != side.thread || event.site != side.site || !is_access(event.kind))
     return false;
   const bool event_writes = event.kind != EventKind::kRead;
@@ -44,7 +52,7 @@ Explainer::Explainer(std::vector<RacyPair>& pairs) {
       if (sites_.size() <= first.site) sites_.resize(first.site + 1);
       sites_[first.site] = true;
     }
-    watches_.push_back({&pairs[i], {}, {}});
+    watches_.push_back({&pairs[i], {}, {}, {}});
     seconds_.emplace_back(second.event, i);
   }
   std::sort(seconds_.begin(), seconds_.end());
@@ -52,12 +60,20 @@ Explainer::Explainer(std::vector<RacyPair>& pairs) {
 
 void Explainer::follow(const Event& event) {
   Thread& thread = threads_[event.thread];
+  if (takes_lock(event.kind)) look_for_firsts(thread, event);
   if (!is_access(event.kind)) {
-    if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) return;
+    if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) {
+      follow_call(thread, event);
+      return;
+    }
     thread.history.push_back({number_, event});
     if (thread.history.size() > kHistory) thread.history.pop_front();
     return;
   }
+  look_for_firsts(thread, event);
+}
+
+void Explainer::look_for_firsts(const Thread& thread, const Event& event) {
   if (event.site != trace::kNoSite && (event.site >= sites_.size() || !sites_[event.site])) return;
   for (const size_t at : thread.firsts) {
     Watch& watch = watches_[at];
@@ -65,12 +81,29 @@ void Explainer::follow(const Event& event) {
     const auto kept = static_cast<std::ptrdiff_t>(std::min(thread.history.size(), kStepsBefore));
     watch.before.assign(thread.history.end() - kept, thread.history.end());
     watch.first = {number_, event};
+    watch.calls = thread.calls;
+  }
+}
+
+void Explainer::follow_call(Thread& thread, const Event& event) {
+  if (event.kind == EventKind::kFunctionEntry) {
+    if (thread.calls.size() < kDeepest) {
+      thread.calls.push_back(event.site);
+    } else {
+      ++thread.deeper;
+    }
+  } else if (thread.deeper > 0) {
+    --thread.deeper;
+  } else if (!thread.calls.empty()) {
+    thread.calls.pop_back();
   }
 }
 
 void Explainer::finish(Watch& watch, const Event& second) {
   RacyPair& pair = *watch.pair;
   pair.first.event = watch.first.number;
+  pair.first.calls = std::move(watch.calls);
+  pair.second.calls = threads_[pair.second.thread].calls;
   std::vector<StepEvent> steps;
   for (const Numbered& step : watch.before)
     steps.push_back({false, false, step.number, step.event});

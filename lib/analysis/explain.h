@@ -1,6 +1,6 @@
 // The steps around each racy pair's example: what both threads synchronised on before and between
 // the accesses. The engines' fast pass keeps no such history; a second pass over the trace collects
-// it.
+// it. So it does for their stacks, where the trace has calls.
 #pragma once
 
 #include <deque>
@@ -11,9 +11,9 @@
 
 namespace deadheat::analysis {
 
-// Sees every event of the trace again, up to the last example. Fills `steps`, near_region, and the
-// first side's event number, address and size. Pairs past kExplained keep empty steps: a report of
-// hundreds of races needs no more pictures.
+// Sees every event of the trace again, up to the last example. Fills `steps`, near_region, both
+// sides' calls, and the first side's event number, address and size. Pairs past kExplained keep
+// empty steps: a report of hundreds of races needs no more pictures.
 class Explainer {
  public:
   static constexpr size_t kExplained = 500;
@@ -38,14 +38,19 @@ class Explainer {
     RacyPair* pair;
     std::vector<Numbered> before;  // the first thread's synchronisation before its access
     Numbered first{0, {}};
+    std::vector<trace::SiteId> calls;  // of the first access
   };
   struct Thread {
     bool watched = false;
-    std::vector<size_t> firsts;    // watches whose first access is this thread's
-    std::deque<Numbered> history;  // its last synchronisation
+    std::vector<size_t> firsts;        // watches whose first access is this thread's
+    std::deque<Numbered> history;      // its last synchronisation
+    std::vector<trace::SiteId> calls;  // its stack: call sites, outermost first
+    uint64_t deeper = 0;               // calls beyond kDeepest, which are not kept
   };
 
   void follow(const trace::Event& event);
+  void look_for_firsts(const Thread& thread, const trace::Event& event);
+  static void follow_call(Thread& thread, const trace::Event& event);
   void finish(Watch& watch, const trace::Event& second);
   void append_tail(std::vector<StepEvent>& steps, trace::ThreadId thread, bool second,
                    uint64_t after);

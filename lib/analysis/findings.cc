@@ -22,6 +22,9 @@ model::AccessKind model_access(Access access) {
       return model::AccessKind::kAtomicWrite;
     case Access::kFree:
       return model::AccessKind::kFree;
+    case Access::kAcquire:
+    case Access::kAcquireShared:
+      return model::AccessKind::kAcquire;
   }
   return model::AccessKind::kUnknown;
 }
@@ -48,15 +51,32 @@ model::Site model_site(trace::SiteId id, const Source& source) {
   return site;
 }
 
+// Innermost first; nothing where the trace has no calls.
+std::vector<model::Frame> model_stack(const Side& side, const Source& source) {
+  std::vector<model::Frame> stack;
+  if (side.calls.empty()) return stack;
+  const auto put = [&](trace::SiteId id) {
+    if (id == trace::kNoSite) return;
+    const trace::SiteInfo info = source.site(id);
+    stack.push_back({info.label, "", 0, info.module, info.offset});
+  };
+  put(side.site);
+  for (auto call = side.calls.rbegin(); call != side.calls.rend(); ++call) put(*call);
+  return stack;
+}
+
 model::Access model_access(const Side& side, const Source& source) {
   model::Access access;
   access.kind = model_access(side.access);
   access.size = side.size;
-  access.location = source.object_name(side.address, EventKind::kRead);
+  const bool is_lock = side.access == Access::kAcquire || side.access == Access::kAcquireShared;
+  access.location =
+      source.object_name(side.address, is_lock ? EventKind::kAcquire : EventKind::kRead);
   access.thread = source.thread_name(side.thread);
   for (const uint64_t lock : side.locks)
     access.locks.push_back(source.object_name(lock, EventKind::kAcquire));
   access.event = side.event;
+  access.stack = model_stack(side, source);
   return access;
 }
 
@@ -119,9 +139,16 @@ std::string what(const Event& event, const Source& source) {
   }
 }
 
+// Candidates, of which this execution is no proof.
+bool predicts(const Options& options) {
+  return options.engine == EngineKind::kHybrid || options.engine == EngineKind::kOrders;
+}
+
 std::string why(const RacyPair& pair, const Options& options, std::string_view loss) {
   std::string text;
-  if (options.engine == EngineKind::kHybrid) {
+  if (options.engine == EngineKind::kOrders) {
+    text = "nothing but this very object says which of the two comes first";
+  } else if (options.engine == EngineKind::kHybrid) {
     text = "no lock in common and nothing that orders the two in every schedule";
   } else {
     text = "no happens-before path leads from the first access to the second";
@@ -147,7 +174,7 @@ model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& 
   evidence.id = identity.digest + "/" + evidence.source + "/" + std::to_string(number);
   evidence.outcome =
       model::Outcome::kNotSeen;  // the hybrid engine predicts; it has not seen the race
-  if (options.engine != EngineKind::kHybrid) {
+  if (!predicts(options)) {
     evidence.outcome = model::Outcome::kRace;
     evidence.order = model::Order::kPrimary;
     if (loss.empty()) {
@@ -177,6 +204,7 @@ constexpr std::string_view kEdgesMayBeMissing[] = {"regions_ignored",
                                                    "odd_joins",
                                                    "odd_barriers",
                                                    "edges_dropped",
+                                                   "handlers_not_recorded",
                                                    "events_of_untracked_threads"};
 
 // The first of them that this analysis suffered, or empty.
@@ -192,6 +220,7 @@ std::string_view missing_edges(const Report& report) {
 
 std::string engine_name(const Options& options) {
   if (options.engine == EngineKind::kHappensBefore) return "hb";
+  if (options.engine == EngineKind::kOrders) return "orders";
   if (options.engine == EngineKind::kHybrid)
     return options.edges == Edges::kPaper ? "hybrid --edges=paper" : "hybrid";
   std::string name = "rdit";
@@ -220,13 +249,16 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
   size_t number = 0;
   for (const RacyPair& pair : report.pairs) {
     model::Finding finding;
-    finding.candidate.kind = model::CandidateKind::kDataRace;
+    finding.candidate.kind = options.engine == EngineKind::kOrders
+                                 ? model::CandidateKind::kOrder
+                                 : model::CandidateKind::kDataRace;
     finding.candidate.roles = {
         {"first", model_site(pair.first.site, source), model_access(pair.first.access)},
         {"second", model_site(pair.second.site, source), model_access(pair.second.access)}};
-    finding.candidate.found_by = {options.engine == EngineKind::kHybrid ? "hybrid"
-                                  : options.engine == EngineKind::kRdit ? "rdit"
-                                                                        : "hb"};
+    finding.candidate.found_by = {options.engine == EngineKind::kHybrid   ? "hybrid"
+                                  : options.engine == EngineKind::kRdit   ? "rdit"
+                                  : options.engine == EngineKind::kOrders ? "orders"
+                                                                          : "hb"};
     finding.evidence = {evidence_of(pair, ++number, options, loss, source, identity)};
     file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
   }

@@ -274,6 +274,18 @@ bool protected_pair(const Trace& trace, size_t i, size_t j) {
   return false;
 }
 
+// The relaxed write with which the recorder marks a new block, at the place of its allocation.
+bool is_fresh_mark(const Trace& trace, size_t i) {
+  const Event& mark = trace.events[i];
+  if (mark.kind != EventKind::kWrite || mark.order != MemoryOrder::kRelaxed) return false;
+  for (size_t k = i; k-- > 0;) {
+    const Event& e = trace.events[k];
+    if (e.thread != mark.thread || e.kind != EventKind::kAlloc) continue;
+    return e.address == mark.address && e.site == mark.site;
+  }
+  return false;
+}
+
 // Some byte that both touch was not allocated anew between them.
 bool share_a_byte(const Trace& trace, size_t i, size_t j) {
   const Event &a = trace.events[i], &b = trace.events[j];
@@ -304,7 +316,9 @@ TwinResult naive_twin(const Trace& trace, const Options& options) {
       if ((!is_write(a) && !is_write(b)) || (is_atomic(a) && is_atomic(b)) ||
           !share_a_byte(trace, i, j))
         continue;
-      if (options.engine == EngineKind::kHybrid && protected_pair(trace, i, j)) continue;
+      if (options.engine == EngineKind::kHybrid &&
+          (protected_pair(trace, i, j) || is_fresh_mark(trace, i) || is_fresh_mark(trace, j)))
+        continue;
       if (graph.hb(i, j)) continue;
       result.racy.insert(ordered_pair(a.site, b.site));
       if (!graph.shb(i, j)) result.schedulable.insert(ordered_pair(a.site, b.site));

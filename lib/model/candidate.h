@@ -65,6 +65,10 @@ struct Access {
   std::vector<std::string> locks;  // held at the access
   std::vector<Frame> stack;        // innermost first; may be empty
   uint64_t event = 0;              // number of the event in its trace, from 1; 0 when unknown
+  // Where the memory and the thread came from; may be empty: "byte 8 of the block that T0 allocated
+  // at make() bank.cc:12", "created by T0 at main() bank.cc:40".
+  std::string location_origin = {};
+  std::string thread_origin = {};
   friend bool operator==(const Access&, const Access&) = default;
   friend auto operator<=>(const Access&, const Access&) = default;
 };

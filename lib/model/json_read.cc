@@ -133,7 +133,9 @@ void read_access(const Cursor& at, Access& access) {
   word(at, "kind", access.kind);
   number(at, "size", access.size);
   text(at, "location", access.location);
+  text(at, "location_origin", access.location_origin);
   text(at, "thread", access.thread);
+  text(at, "thread_origin", access.thread_origin);
   texts(at, "locks", access.locks);
   at.field("stack", [&](const Cursor& field) { read_all(field, access.stack, read_frame); });
   number(at, "event", access.event);

@@ -89,7 +89,9 @@ Json write_access(const Access& access) {
   put_name(json, "kind", access.kind);
   put(json, "size", access.size);
   put(json, "location", access.location);
+  put(json, "location_origin", access.location_origin);
   put(json, "thread", access.thread);
+  put(json, "thread_origin", access.thread_origin);
   put_texts(json, "locks", access.locks);
   put_all(json, "stack", access.stack, write_frame);
   put(json, "event", access.event);

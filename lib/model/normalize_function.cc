@@ -241,6 +241,7 @@ class Scan {
     }
     // A conversion or new/delete: its type runs to the parameter list.
     const size_t end = std::min(text_.find('(', at_), text_.size());
+    if (rest().starts_with(" new") || rest().starts_with(" delete")) out_.name += ' ';
     for (; at_ < end; ++at_) {
       if (text_[at_] != ' ') out_.name += text_[at_];
     }

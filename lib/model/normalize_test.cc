@@ -56,7 +56,7 @@ TEST(NormalizeFunction, OneNameForEverySpelling) {
       {"std::ostream& operator<<(std::ostream&, Box const&)", "operator<<"},
       {"Box::operator->() const", "Box::operator->"},
       {"Box::operator bool() const", "Box::operatorbool"},
-      {"operator new(unsigned long)", "operatornew"},
+      {"operator new(unsigned long)", "operator new"},
       {"cooperator<int>(int)", "cooperator"},
       // Broken ones stay comparable with themselves.
       {"f((((", "f(((("},

@@ -67,7 +67,9 @@ Access RandomFindings::access() {
   access.kind = any<AccessKind>();
   access.size = number();
   access.location = text();
+  access.location_origin = text();
   access.thread = text();
+  access.thread_origin = text();
   access.locks = texts();
   for (uint64_t n = random_.below(3); n > 0; --n)
     access.stack.push_back(

@@ -18,8 +18,8 @@ struct Trial {
   std::string confirmer;  // who tried: "schedule", "validate", "branch", "watch"
   Order wished = Order::kUnknown;
   uint64_t patience_ns =
-      0;                 // how long a thread was held back for the wished order; 0: not applicable
-  std::string schedule;  // the decisions as data: a seed, or a list; what a replay needs
+      0;  // how long a thread was held back for the wished order; 0: not applicable
+  std::string schedule = {};  // the decisions as data: a seed, or a list; what a replay needs
   friend bool operator==(const Trial&, const Trial&) = default;
   friend auto operator<=>(const Trial&, const Trial&) = default;
 };

@@ -20,24 +20,38 @@ struct Epoch {
   Tick tick = 0;
 };
 
-class VectorClock {
+// Where clocks live: on the host in libc's heap, inside the program under test in the runtime's own
+// memory.
+struct LibcMemory {
+  static void* grow(void* old, size_t, size_t size) { return realloc(old, size); }
+  static void release(void* block, size_t) { free(block); }
+};
+
+template <typename Memory>
+class BasicVectorClock {
  public:
-  VectorClock() = default;
-  VectorClock(const VectorClock&) = delete;
-  VectorClock& operator=(const VectorClock&) = delete;
-  VectorClock(VectorClock&& other) noexcept
+  BasicVectorClock() = default;
+  BasicVectorClock(const BasicVectorClock&) = delete;
+  BasicVectorClock& operator=(const BasicVectorClock&) = delete;
+  BasicVectorClock(BasicVectorClock&& other) noexcept
       : ticks_(other.ticks_), size_(other.size_), capacity_(other.capacity_) {
     other.ticks_ = nullptr;
     other.size_ = other.capacity_ = 0;
   }
-  VectorClock& operator=(VectorClock&& other) noexcept {
+  BasicVectorClock& operator=(BasicVectorClock&& other) noexcept {
     swap(other);
     return *this;
   }
-  ~VectorClock() { free(ticks_); }
+  ~BasicVectorClock() { release(); }
 
-  void swap(VectorClock& other) {
-    VectorClock* a = this;
+  // Gives the memory back; the clock knows nothing any more.
+  void release() {
+    if (ticks_ != nullptr) Memory::release(ticks_, capacity_ * sizeof(Tick));
+    ticks_ = nullptr;
+    size_ = capacity_ = 0;
+  }
+  void swap(BasicVectorClock& other) {
+    BasicVectorClock* a = this;
     Tick* const ticks = a->ticks_;
     const uint32_t size = a->size_, capacity = a->capacity_;
     a->ticks_ = other.ticks_, a->size_ = other.size_, a->capacity_ = other.capacity_;
@@ -51,7 +65,7 @@ class VectorClock {
   Tick get(uint32_t thread) const { return thread < size_ ? ticks_[thread] : 0; }
   // Everything up to the epoch is known.
   bool covers(Epoch epoch) const { return epoch.tick <= get(epoch.thread); }
-  bool covers(const VectorClock& other) const {
+  bool covers(const BasicVectorClock& other) const {
     for (uint32_t i = 0; i < other.size_; ++i)
       if (other.ticks_[i] > get(i)) return false;
     return true;
@@ -65,14 +79,14 @@ class VectorClock {
   void clear() { size_ = 0; }
 
   // Pointwise maximum.
-  bool join(const VectorClock& other) {
+  bool join(const BasicVectorClock& other) {
     if (!grow(other.size_)) return false;
     const Tick* const from = other.ticks_;
     for (uint32_t i = 0; i < other.size_; ++i)
       ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
     return true;
   }
-  bool assign(const VectorClock& other) {
+  bool assign(const BasicVectorClock& other) {
     if (other.size_ == 0) {
       size_ = 0;
       return true;
@@ -89,7 +103,7 @@ class VectorClock {
     if (size > capacity_) {
       uint32_t capacity = capacity_ == 0 ? 8 : capacity_;
       while (capacity < size) capacity *= 2;
-      void* const grown = realloc(ticks_, capacity * sizeof(Tick));
+      void* const grown = Memory::grow(ticks_, capacity_ * sizeof(Tick), capacity * sizeof(Tick));
       if (grown == nullptr) return false;
       ticks_ = static_cast<Tick*>(grown);
       capacity_ = capacity;
@@ -104,5 +118,7 @@ class VectorClock {
   uint32_t size_ = 0;
   uint32_t capacity_ = 0;
 };
+
+using VectorClock = BasicVectorClock<LibcMemory>;
 
 }  // namespace deadheat::order

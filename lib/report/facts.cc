@@ -5,6 +5,7 @@
 #include <cstdio>
 
 #include "lib/base/text.h"
+#include "lib/model/trials.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
 
@@ -19,6 +20,7 @@ using model::VerdictState;
 namespace {
 
 constexpr size_t kTitleName = 72;
+constexpr std::string_view kScheduler = "schedule";
 
 // Addresses differ in every run; names and descriptions do not.
 bool is_stable(const std::string& location) {
@@ -101,6 +103,46 @@ std::string percent(double share) {
   return buffer;
 }
 
+std::string decimal(double value) {
+  char buffer[16];
+  std::snprintf(buffer, sizeof buffer, "%.2f", value);
+  return buffer;
+}
+
+// What the scheduler tried, and how often the race came.
+std::string trials_of(const model::Finding& finding, const model::TrialCount& count) {
+  for (const Evidence& evidence : finding.evidence)
+    if (count.trials == 0 && evidence.trial && evidence.trial->confirmer == kScheduler &&
+        !evidence.why.empty())
+      return sentence("not tried: " + clean(evidence.why));
+  if (count.trials == 0) return {};
+  std::string text =
+      "Tried " + plural(count.trials, "time") + " under the scheduler (" +
+      clean_name(
+          join(std::vector<std::string>(count.strategies.begin(), count.strategies.end()), ", ")) +
+      ")";
+  if (count.races > 0) {
+    const model::Share share = model::share_of(count.races, count.trials);
+    text += "; the threads met in " + with_thousands(count.races) + ", " +
+            with_thousands(count.primary) + " with the first access first and " +
+            with_thousands(count.alternate) + " the other way round: probability " +
+            decimal(share.estimate) + " (" + decimal(share.low) + " to " + decimal(share.high) +
+            " with 95% confidence)";
+  } else {
+    text +=
+        "; the threads never met at the two accesses, which proves nothing about other schedules";
+  }
+  std::vector<std::string> rest;
+  const auto add = [&](uint64_t value, const char* what) {
+    if (value > 0) rest.push_back(with_thousands(value) + " " + what);
+  };
+  add(count.timeouts, "timed out");
+  add(count.deadlocks, "ended in a deadlock");
+  add(count.diverged, "went out of control");
+  if (!rest.empty()) text += "; " + join(rest, ", ");
+  return text + ".";
+}
+
 std::string sureness_of(const Entry& entry, const Evidence* example) {
   const model::Verdict& verdict = entry.verdict;
   const std::string by = entry.finding.candidate.found_by.empty()
@@ -123,7 +165,9 @@ std::string sureness_of(const Entry& entry, const Evidence* example) {
     return text + ".";
   }
   std::string text = "Candidate: predicted by " + by + ", not confirmed by an execution yet";
-  if (verdict.timeouts > 0) text += " (" + plural(verdict.timeouts, "trial") + " timed out)";
+  const bool tried = model::count_trials(entry.finding, kScheduler).trials > 0;
+  if (verdict.timeouts > 0 && !tried)
+    text += " (" + plural(verdict.timeouts, "trial") + " timed out)";
   return text + ".";
 }
 
@@ -147,18 +191,36 @@ std::string dependence_of(const Entry& entry, const Evidence* example) {
          "on an earlier race.";
 }
 
+// Which order hurts, and how often.
+std::string failures_of(const model::TrialCount& count) {
+  if (count.harmful() == 0) return {};
+  return " So ended " + with_thousands(count.harmful_primary) + " of " +
+         plural(count.primary, "trial") + " with the first access first, and " +
+         with_thousands(count.harmful_alternate) + " of " + with_thousands(count.alternate) +
+         " the other way round.";
+}
+
 std::string effect_of(const Entry& entry) {
   const model::Consequence& consequence = entry.verdict.consequence;
   if (consequence.kind != model::ConsequenceKind::kNone) {
     std::string text = sentence(std::string(consequence_word(consequence.kind)));
     text.pop_back();
-    return consequence.detail.empty() ? text + "."
+    text = consequence.detail.empty() ? text + "."
                                       : text + ": " + ended(clean_name(consequence.detail));
+    return text + failures_of(model::count_trials(entry.finding, kScheduler));
   }
+  const model::TrialCount count = model::count_trials(entry.finding, kScheduler);
   if (entry.verdict.state == VerdictState::kUnknown)
     return "Not known: it has not been made to happen yet.";
   if (entry.verdict.state == VerdictState::kLikelyFalsePositive)
     return "Probably nothing, since it is probably no race.";
+  if (count.races > 0)
+    return "No failure was seen: " + plural(count.primary, "trial") +
+           " with the first access first, " + with_thousands(count.alternate) +
+           " the other way round, against undisturbed runs and a serial one" +
+           (entry.finding.candidate.kind == model::CandidateKind::kDataRace
+                ? "; the behaviour is undefined by the language."
+                : ".");
   if (entry.finding.candidate.kind == model::CandidateKind::kDataRace)
     return "No failure was seen; the behaviour is undefined by the language.";
   return "No failure was seen so far.";
@@ -213,7 +275,12 @@ std::string title_of(const model::Candidate& candidate, const Evidence* example)
 
 void phrase_facts(Entry& entry, const Evidence* example) {
   entry.locks = locks_sentence(entry.places);
-  if (example != nullptr && !example->why.empty()) {
+  for (const Place& place : entry.places)
+    if (entry.memory.empty() && !place.location_origin.empty())
+      entry.memory = sentence(place.location + ": " + place.location_origin);
+  if (entry.finding.candidate.kind == model::CandidateKind::kOrder) {
+    entry.why = "Either may come first; no data race, but what the program does may depend on it.";
+  } else if (example != nullptr && !example->why.empty()) {
     entry.why = sentence(clip(clean(example->why), 1000));
   } else if (entry.ordered) {
     entry.why = "In the shown execution a happens-before edge ordered the accesses.";
@@ -223,6 +290,9 @@ void phrase_facts(Entry& entry, const Evidence* example) {
     entry.why = "Nothing orders the accesses: there is no happens-before path between them.";
   }
   entry.sureness = sureness_of(entry, example);
+  const std::string trials =
+      trials_of(entry.finding, model::count_trials(entry.finding, kScheduler));
+  if (!trials.empty()) entry.sureness += " " + trials;
   entry.dependence = dependence_of(entry, example);
   entry.effect = effect_of(entry);
   for (const Evidence& evidence : entry.finding.evidence)

@@ -193,6 +193,7 @@ class Page {
     if (entry.novelty == Novelty::kKnown) fact("Known", "It is in the baseline.");
     if (entry.novelty == Novelty::kLikelyKnown)
       fact("Known", "It is likely the one in the baseline; the code around it changed.");
+    if (!entry.memory.empty()) fact("Memory", entry.memory);
     fact("Why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
     fact("How sure", entry.sureness + (entry.dependence.empty() ? "" : " " + entry.dependence));
     fact("What it does", entry.effect);
@@ -210,6 +211,7 @@ class Page {
     text(heading);
     out_ += "</h3><p>";
     text(place.role + (place.thread.empty() ? "" : ", " + place.thread) +
+         (place.thread_origin.empty() ? "" : " (" + place.thread_origin + ")") +
          (place.event > 0 ? ", event " + with_thousands(place.event) : ""));
     out_ += "</p><p class=\"mono\">";
     text(place.where);

@@ -29,6 +29,7 @@ std::string tsan_access(const Place& place, bool previous) {
   if (!place.thread.empty()) text += " by thread " + place.thread;
   if (!place.locks.empty()) text += " (mutexes: " + join(place.locks, ", ") + ")";
   text = "  " + text + ":\n";
+  if (!place.thread_origin.empty()) text.insert(text.size() - 2, " (" + place.thread_origin + ")");
   if (place.stack.empty()) return text + "    #0 " + place.where + "\n";
   size_t depth = 0;
   for (const model::Frame& frame : place.stack) {

@@ -63,7 +63,9 @@ std::vector<Place> PlaceMaker::places(const model::Candidate& candidate,
     if (example != nullptr && i < example->accesses.size()) {
       const model::Access& access = example->accesses[i];
       place.thread = clean_name(access.thread);
+      place.thread_origin = clean_name(access.thread_origin);
       place.location = clean_name(access.location);
+      place.location_origin = clean_name(access.location_origin);
       place.size = access.size;
       place.event = access.event;
       place.locks = clean_all(access.locks);

@@ -25,12 +25,13 @@ Rank rank_of(const model::Verdict& verdict) {
 Entry make_entry(model::Finding finding, PlaceMaker& places) {
   Entry entry;
   entry.finding = std::move(finding);
-  entry.verdict = model::fold(entry.finding.evidence);
+  entry.verdict = model::fold(entry.finding);
   entry.rank = rank_of(entry.verdict);
   entry.id = clean_name(model::display_id(entry.finding.candidate));
   const model::Evidence* example = best_example(entry.finding);
   entry.title = title_of(entry.finding.candidate, example);
   entry.ordered = example != nullptr && example->ordered == model::Ordered::kYes;
+  entry.scheduled = example != nullptr && example->trial && !example->steps.empty();
   entry.swapped = example != nullptr && example->order == model::Order::kAlternate;
   entry.places = places.places(entry.finding.candidate, example);
   if (example != nullptr) entry.steps = places.steps(entry.finding.candidate, *example);
@@ -192,7 +193,8 @@ void summarise(Report& report) {
 }  // namespace
 
 bool Entry::fails() const {
-  return !suppressed && novelty == Novelty::kNew && rank != Rank::kLikelyFalsePositive;
+  return !suppressed && !tolerated && novelty == Novelty::kNew &&
+         rank != Rank::kLikelyFalsePositive;
 }
 
 Report build_report(const model::FindingsFile& file, const ReportOptions& options) {
@@ -208,6 +210,8 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
   PlaceMaker places(options);
   for (model::Finding& finding : unique.findings)
     report.entries.push_back(make_entry(std::move(finding), places));
+  for (Entry& entry : report.entries)
+    entry.tolerated = options.confirmed_only && entry.rank == Rank::kCandidate;
   if (options.baseline != nullptr) {
     Baseline baseline(*options.baseline);
     for (Entry& entry : report.entries) entry.novelty = baseline.find(entry.finding.candidate);

@@ -41,7 +41,9 @@ struct Place {
   std::string file;      // without the prefix; empty when unknown
   uint32_t line = 0, column = 0;
   std::string thread;
+  std::string thread_origin;
   std::string location;
+  std::string location_origin;
   uint64_t size = 0;
   uint64_t event = 0;
   std::vector<std::string> locks;
@@ -69,14 +71,17 @@ struct Entry {
   Rank rank = Rank::kCandidate;
   Novelty novelty = Novelty::kNew;
   bool suppressed = false;
+  bool tolerated = false;     // a candidate, where only confirmed races fail
   std::string suppressed_by;  // "file:line"
   std::string suppression_reason;
 
   std::vector<Place> places;
   std::vector<ShownStep> steps;
-  bool ordered = false;  // the example shows a happens-before edge between the accesses
-  bool swapped = false;  // the example shows the second role before the first
+  bool ordered = false;    // the example shows a happens-before edge between the accesses
+  bool scheduled = false;  // the steps are what our scheduler made happen
+  bool swapped = false;    // the example shows the second role before the first
 
+  std::string memory;      // where the memory came from; may be empty
   std::string why;         // which ordering is missing
   std::string locks;       // which locks each side held
   std::string sureness;    // how sure, and by which proof
@@ -85,7 +90,7 @@ struct Entry {
   std::string repeat;      // a command; may be empty
   std::string silence;     // a suppression line
 
-  bool fails() const;  // new, not suppressed, not a likely false positive
+  bool fails() const;  // new, not suppressed, not a likely false positive, not tolerated
 };
 
 struct Summary {
@@ -116,6 +121,7 @@ struct ReportOptions {
   Suppressions suppressions;
   Date today;  // for expiry; the caller's clock
   std::string strip_prefix;
+  bool confirmed_only = false;  // candidates are shown, and do not fail
   bool unique = false;  // the file was built with add_finding: no need to look for doubles again
   // The content of a source file, or nothing. Empty: sources are not read. Relative paths are given
   // as they are.

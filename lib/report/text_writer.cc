@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kWidth = 100;
 constexpr size_t kLabel = 14;
+constexpr size_t kColumn = (kWidth - kLabel - 2) / 2;  // of the story
 
 class TextReport {
  public:
@@ -98,6 +99,29 @@ class TextReport {
         text_of += " (" + frame.module + "+" + hex(frame.offset) + ")";
       out_ += std::string(2 + kLabel, ' ') + text_of + "\n";
     }
+    if (!place.thread_origin.empty())
+      out_ += std::string(2 + kLabel, ' ') + place.thread + " was " + place.thread_origin + "\n";
+  }
+
+  // The failing schedule as a story, a column for each thread; the page has the picture of it.
+  void write_story(const Entry& entry) {
+    if (!entry.scheduled || entry.rank != Rank::kHarmful || entry.places.size() != 2) return;
+    std::vector<std::string> cells(2);
+    for (size_t lane = 0; lane < 2; ++lane) cells[lane] = entry.places[lane].thread;
+    whole("schedule", story_line(cells));
+    for (const ShownStep& step : entry.steps) {
+      cells.assign(2, "");
+      std::string& cell = cells[std::min<size_t>(step.role, 1)];
+      cell = (step.racing ? "> " : "  ") + step.what;
+      if (step.line > 0) cell += " :" + std::to_string(step.line);
+      out_ += std::string(2 + kLabel, ' ') + story_line(cells) + "\n";
+    }
+  }
+  static std::string story_line(const std::vector<std::string>& cells) {
+    const std::string left = clip(cells[0], kColumn - 1);
+    if (cells[1].empty()) return cells[0].size() > kColumn ? clip(cells[0], 2 * kColumn) : left;
+    const size_t used = std::min(width(left), kColumn);
+    return left + std::string(kColumn - used, ' ') + clip(cells[1], kColumn);
   }
 
   void write_entry(const Entry& entry) {
@@ -106,9 +130,11 @@ class TextReport {
     out_ += (entry.fails() ? red(rank) : bold(rank)) + "  " + bold(entry.title) + "  " +
             faint(entry.id) + "\n";
     for (const Place& place : entry.places) write_place(place);
+    field("memory", entry.memory);
     field("why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
     field("how sure", entry.sureness + (entry.dependence.empty() ? "" : " " + entry.dependence));
     field("what it does", entry.effect);
+    write_story(entry);
     whole("repeat", entry.repeat);
     whole("silence", entry.silence);
     out_ += "\n";

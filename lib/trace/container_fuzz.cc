@@ -68,5 +68,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (!(*source)->rewind()) std::abort();
   }
   if (counts[0] != counts[1]) std::abort();
+  if (counts[0] == 0) return 0;
+  const uint64_t numbers[] = {1, (counts[0] + 1) / 2, counts[0]};
+  for (const std::string& place : (*source)->locate(numbers))
+    if (place == kPlaceLost) std::abort();
   return 0;
 }

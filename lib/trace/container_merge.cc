@@ -3,6 +3,7 @@
 
 #include "lib/trace/container_source.h"
 #include "lib/trace/container_stream.h"
+#include "lib/trace/event_names.h"
 
 namespace deadheat::trace {
 namespace {
@@ -23,7 +24,10 @@ Batch ContainerSource::next_merged() {
       emit_pending(stream, out++);
       continue;
     }
+    const Event* const before = out;
     const auto stop = stream.decoder.run(out, end);
+    if (stream.space != 0) place_in_space(stream, events_.data() + (before - begin), out);
+    if (locating_) note_chunk(stream, before, out);
     if (stop == ChunkDecoder::Stop::kFull) break;
     if (stop == ChunkDecoder::Stop::kPending) {
       stream.has_pending = true;
@@ -82,7 +86,7 @@ bool ContainerSource::accept_stamp(Stream& stream) {
                              std::to_string(chunk.offset));
     return false;
   }
-  if (dense_stamps() && stamp != last_stamp_ + 1) {
+  if (dense_stamps() && stamp != last_stamp_ + 1 && !was_never_written(stamp - last_stamp_ - 1)) {
     if (!options_.ignore_gaps) {
       stop_at_gap();
       return false;
@@ -90,6 +94,16 @@ bool ContainerSource::accept_stamp(Stream& stream) {
     ++losses_.gaps_ignored;
   }
   last_stamp_ = stamp;
+  return true;
+}
+
+// Whether missing stamps are those of writers that were killed before they wrote the event: nobody
+// saw it happen, so nothing depends on it. With any damage, a hole may be something else.
+bool ContainerSource::was_never_written(uint64_t stamps) {
+  const bool damaged = index_.damaged_headers > 0 || index_.garbage_bytes > 0 || index_.cut ||
+                       losses_.chunks_lost > 0 || losses_.streams_broken > 0;
+  if (damaged || stamps > killed_stamping_ - losses_.stamps_unwritten) return false;
+  losses_.stamps_unwritten += stamps;
   return true;
 }
 
@@ -111,7 +125,19 @@ void ContainerSource::emit_pending(Stream& stream, Event* to) {
       ++losses_.regions_coarsened;
     }
   }
+  if (stream.space != 0) {
+    place_in_space(stream, to, to + 1);
+    for (size_t i = pending.ranges.empty() ? ranges_.size() : to->other; i < ranges_.size(); ++i)
+      ranges_[i] = {ranges_[i].begin + stream.space, ranges_[i].end + stream.space};
+  }
   stream.has_pending = false;
+  if (locating_) note_chunk(stream, to, to + 1);
+}
+
+void ContainerSource::place_in_space(const Stream& stream, Event* from, Event* to) {
+  for (; from < to; ++from)
+    if (from->address - 1 < kSpaceSize - 1 && has_address(from->kind))  // 0: unknown
+      from->address += stream.space;
 }
 
 // Every stamp of the window is one place in events_; what is not filled at the end was lost.
@@ -142,7 +168,10 @@ void ContainerSource::fill_window(Stream& stream, uint64_t& stored) {
     if (!stream.loaded && !reload(stream)) break;
     ChunkDecoder::Stop stop;
     if (stream.decoder.every_stamped()) {
+      const uint64_t before = stored;
       stop = stream.decoder.scatter(events_.data(), last_stamp_ + 1, events_.size(), stored);
+      if (locating_ && stored != before)
+        note_chunk(stream, events_.data(), events_.data() + events_.size());
     } else {
       Event* none = nullptr;
       stop = stream.decoder.run(none, none);
@@ -199,9 +228,6 @@ size_t ContainerSource::close_window(uint64_t stored) {
     return hole;
   }
   ++losses_.gaps_ignored;
-  const auto kept = std::remove_if(events_.begin(), events_.end(), [](const Event& event) {
-    return event.kind == EventKind::kCount;
-  });
   uint64_t next = last_stamp_ + events_.size();
   if (stored == 0) {
     next = ~0ULL;
@@ -209,7 +235,18 @@ size_t ContainerSource::close_window(uint64_t stored) {
     if (!turns_.empty()) next = std::min(next, turns_.back().stamp);
   }
   last_stamp_ = std::max(next, last_stamp_ + 1);
-  return static_cast<size_t>(kept - events_.begin());
+  return drop_holes();
+}
+
+// Moves the events of a window together; how many there are.
+size_t ContainerSource::drop_holes() {
+  size_t kept = 0;
+  for (size_t i = 0; i < events_.size(); ++i) {
+    if (events_[i].kind == EventKind::kCount) continue;
+    if (locating_) chunk_of_[kept] = chunk_of_[i];
+    events_[kept++] = events_[i];
+  }
+  return kept;
 }
 
 }  // namespace deadheat::trace

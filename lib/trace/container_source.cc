@@ -105,6 +105,17 @@ void ContainerSource::build_streams() {
     streams_[i]->number = i;
     streams_[i]->thread = thread(streams_[i]->key);
   }
+  for (const auto& stream : streams_) {
+    const Chunk& last = index_.chunks[stream->chunks.back()];
+    if (last.is_open() && (last.header.commit_flags & DHT_COMMIT_STAMPING) != 0) ++killed_stamping_;
+  }
+  if (total_order()) return;
+  std::map<std::pair<uint32_t, uint32_t>, uint64_t> processes;
+  for (auto& stream : streams_) {
+    const uint64_t number = processes.size();
+    const auto process = std::pair(stream->key.pid, stream->key.generation);
+    stream->space = (processes.try_emplace(process, number).first->second % kSpaces) * kSpaceSize;
+  }
 }
 
 void ContainerSource::name_threads() {
@@ -131,6 +142,8 @@ std::string ContainerSource::thread_name(ThreadId thread) const {
 }
 
 std::string ContainerSource::object_name(uint64_t address, EventKind kind) const {
+  if (address >= kSpaceSize && address < kSpaces * kSpaceSize && !total_order())
+    address %= kSpaceSize;
   const auto& names = metadata_.names[static_cast<size_t>(name_space(kind))];
   const auto found = names.find(address);
   return found != names.end() ? found->second : hex(address);
@@ -218,6 +231,11 @@ void ContainerSource::check_ends() {
 
 Counters ContainerSource::counters() const {
   uint64_t unnamed_modules = sites.unknown_modules();
+  uint64_t not_recorded = 0, handlers_not_recorded = 0;
+  for (const Process& process : metadata_.processes) {
+    not_recorded += process.events_not_recorded;
+    handlers_not_recorded += process.handlers_not_recorded;
+  }
   return {
       {"events_read", losses_.events_read, "events read", false},
       {"chunks", index_.chunks.size(), "chunks in the trace", false},
@@ -226,8 +244,14 @@ Counters ContainerSource::counters() const {
       {"events_beyond_gap", losses_.events_beyond_gap,
        "events left out because an earlier stamped event is missing", true},
       {"events_lost", losses_.events_lost, "events in damaged chunks", true},
+      {"events_not_recorded", not_recorded,
+       "events after recording stopped (full disk, or a limit)", true},
+      {"handlers_not_recorded", handlers_not_recorded,
+       "events of signal handlers that interrupted the recorder", true},
       {"chunks_lost", losses_.chunks_lost + index_.damaged_headers + metadata_.damaged_chunks,
        "chunks missing or damaged", true},
+      {"stamps_unwritten", losses_.stamps_unwritten,
+       "events that a killed thread was about to write", false},
       {"gaps_ignored", losses_.gaps_ignored,
        "places where stamped events are missing and reading went on as asked", true},
       {"streams_unfinished", losses_.streams_unfinished,

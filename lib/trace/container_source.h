@@ -11,6 +11,10 @@
 // stamped later is yielded: reading stops at the horizon, and what lies beyond is counted. With
 // dense stamps the horizon is the first missing stamp; without, the last stamp known of a stream
 // that lost something or has no end.
+//
+// Processes do not share addresses: what a forked child writes is no conflict with its parent. In
+// partial-order traces (a recorder's) the addresses of the second process on get a number of it in
+// bits that no user address has. Memory that processes really share is so not seen as shared.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +47,7 @@ class ContainerSource : public Source, private DecoderContext {
 
   Result<Batch> next() override;
   Status rewind() override;
+  std::vector<std::string> locate(std::span<const uint64_t> numbers) override;
   bool total_order() const override { return (index_.file.flags & DHT_FILE_TOTAL_ORDER) != 0; }
   size_t thread_count() const override { return thread_keys_.size(); }
   std::string thread_name(ThreadId thread) const override;
@@ -65,9 +70,11 @@ class ContainerSource : public Source, private DecoderContext {
   struct Losses {
     uint64_t events_read = 0, events_beyond_gap = 0, events_lost = 0, gaps_ignored = 0;
     uint64_t chunks_lost = 0, chunks_unsealed = 0, unknown_records = 0, streams_unfinished = 0,
-             streams_broken = 0, regions_coarsened = 0;
+             streams_broken = 0, regions_coarsened = 0, stamps_unwritten = 0;
   };
   static constexpr uint64_t kLastStamp = 1ULL << 63;
+  static constexpr uint64_t kSpaceSize = 1ULL << 47;  // above every user address
+  static constexpr uint64_t kSpaces = 1ULL << 14;     // more processes share: that hides, at worst
   struct Turn {  // whose turn it is when `stamp` is reached; starts come after the event of that
                  // stamp
     uint64_t stamp;
@@ -100,13 +107,17 @@ class ContainerSource : public Source, private DecoderContext {
   Batch next_merged();
   Stream* next_turn();
   bool accept_stamp(Stream& stream);
+  bool was_never_written(uint64_t stamps);
   bool goes_first(const Stream& stream) const;
   void emit_pending(Stream& stream, Event* to);
+  static void place_in_space(const Stream& stream, Event* from, Event* to);
 
   Batch next_window();
   void fill_window(Stream& stream, uint64_t& stored);
   bool place_pending(Stream& stream, uint64_t& stored);
   size_t close_window(uint64_t stored);
+  size_t drop_holes();
+  void note_chunk(const Stream& stream, const Event* from, const Event* to);
 
   Input input_;
   ContainerOptions options_;
@@ -126,11 +137,15 @@ class ContainerSource : public Source, private DecoderContext {
   uint64_t last_stamp_ = 0;
   uint64_t loaded_bytes_ = 0;
   uint64_t unknown_domains_ = 0, duplicate_chunks_ = 0;
+  uint64_t killed_stamping_ = 0;  // writers that were killed between a stamp and its event
   bool finished_ = false, stopped_at_gap_ = false, ends_checked_ = false;
   Losses losses_;
 
   std::vector<Event> events_;
   std::vector<Range> ranges_;
+  // While locate() reads a batch that may hold an event it looks for: each event's chunk.
+  bool locating_ = false;
+  std::vector<uint32_t> chunk_of_;
 };
 
 }  // namespace deadheat::trace

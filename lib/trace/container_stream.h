@@ -12,6 +12,7 @@ struct ContainerSource::Stream {
   StreamKey key;
   ThreadId thread = 0;
   uint32_t number = 0;           // in streams_
+  uint64_t space = 0;            // added to its addresses; 0 for the first process
   std::vector<uint32_t> chunks;  // numbers in the index, by sequence
 
   size_t next_chunk = 0;  // in `chunks`; the open one is the one before

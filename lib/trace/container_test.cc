@@ -101,6 +101,11 @@ TEST_P(Container, RoundTrip) {
     EXPECT_TRUE(got_stamped == wrote_stamped);
     EXPECT_TRUE(got_thread == wrote_thread);
     EXPECT_EQ(source->thread_name(0), "thread-0");
+    const std::vector<std::string> places = places_of(*source, got);
+    EXPECT_EQ(source->locate(numbers_to(got.size())), places);
+    const std::vector<uint64_t> few = {7, 9000, 9000, got.size(), got.size() + 1};
+    EXPECT_EQ(source->locate(few), (std::vector<std::string>{places[6], places[8999], places[8999],
+                                                             places.back(), kPlaceLost}));
     ASSERT_TRUE(source->rewind());
   }
 }

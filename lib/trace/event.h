@@ -10,6 +10,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/counter.h"
 #include "lib/base/result.h"
@@ -84,13 +85,10 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
-inline constexpr uint64_t kNoOffset = ~0ULL;
-
 // Consecutive events. `ranges` is what region events of this batch refer to.
 struct Batch {
   std::span<const Event> events;
   std::span<const Range> ranges;
-  uint64_t offset = kNoOffset;  // in the file, of the first event or just before it
 };
 
 // What is known about a site: a label of a text trace, or a place in a module.
@@ -100,6 +98,9 @@ struct SiteInfo {
   std::string build_id;  // hex, may be empty
   uint64_t offset = 0;   // in the module's file address space (what DWARF and addr2line use)
 };
+
+// What Source::locate() says of an event that was there and is not any more.
+inline constexpr const char* kPlaceLost = "not found again (the trace changed while it was read)";
 
 class Source {
  public:
@@ -111,6 +112,13 @@ class Source {
   virtual Result<Batch> next() = 0;
   // Back to the first event, for engines that need a second pass. Identifiers keep their meaning.
   virtual Status rewind() = 0;
+  // Where events lie in the file, in words with the byte offset; `numbers` count events from 1 and
+  // ascend. Reads the trace once more, up to the last of them, so that events need not carry their
+  // place: it is asked for a few, and seldom. Only rewind() makes next() go on afterwards. Empty
+  // texts from a Source that has no file.
+  virtual std::vector<std::string> locate(std::span<const uint64_t> numbers) {
+    return std::vector<std::string>(numbers.size());
+  }
 
   virtual bool total_order() const = 0;     // every event's place was observed
   virtual size_t thread_count() const = 0;  // so far

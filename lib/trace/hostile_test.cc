@@ -196,11 +196,12 @@ TEST(Horizon, DenseStampsStopAtTheFirstHole) {
     Bytes bytes = bytes_of(file.path());
     auto index_problems = Problems();
     const auto index = index_chunks(Input::from_memory(bytes, "x"), index_problems);
-    uint64_t base = 0, lost = 0;
+    uint64_t base = 0, lost = 0, lost_at = 0;
     for (const Chunk& chunk : index.value().chunks) {
       if (chunk.header.domain != DHT_DOMAIN_THREAD || chunk.header.sequence != 3 ||
           chunk.header.tid != 1)
         continue;
+      lost_at = chunk.offset;
       bytes[chunk.offset + sizeof(dht_chunk_header)] ^= 0x55;
       base = chunk.header.base_stamp;
       lost = chunk.header.events;
@@ -214,6 +215,12 @@ TEST(Horizon, DenseStampsStopAtTheFirstHole) {
     const Reading all = read(bytes, {.ignore_gaps = true});
     EXPECT_EQ(all.events.size(), 200 - lost);
     EXPECT_GE(all.counter("gaps_ignored"), 1U);
+    for (const size_t batch : {4096, 9}) {
+      auto source = ContainerSource::open(Input::from_memory(bytes, "bytes"),
+                                          {.ignore_gaps = true, .batch_events = batch});
+      const std::vector<WholeEvent> events = read_all(**source);
+      EXPECT_EQ((*source)->locate(numbers_to(events.size())), places_of(**source, events, lost_at));
+    }
   }
 }
 

@@ -78,7 +78,9 @@ bool Metadata::add_record(const Chunk& chunk, uint8_t tag, const uint8_t* p, con
                     .parent_generation = 0,
                     .command = {},
                     .closed = false,
-                    .streams = 0};
+                    .streams = 0,
+                    .events_not_recorded = 0,
+                    .handlers_not_recorded = 0};
     if (!get_u32(p, end, process.parent_pid) || !get_u32(p, end, process.parent_generation))
       return false;
     process.command = text_of(p, end);
@@ -118,6 +120,17 @@ bool Metadata::add_record(const Chunk& chunk, uint8_t tag, const uint8_t* p, con
       if (process.pid != pid || process.generation != generation) continue;
       process.closed = true;
       process.streams = streams;
+    }
+  } else if (tag == DHT_META_LOST) {
+    uint64_t why = 0, events = 0;
+    if (!get_u64(p, end, why) || !get_u64(p, end, events)) return false;
+    for (Process& process : processes) {
+      if (process.pid != pid || process.generation != generation) continue;
+      if (why == DHT_LOST_STOPPED) {
+        process.events_not_recorded = events;  // so far: the last record counts
+      } else {
+        process.handlers_not_recorded = events;
+      }
     }
   } else if (tag == DHT_META_TOOL) {
     tool = text_of(p, end);

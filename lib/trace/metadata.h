@@ -22,6 +22,8 @@ struct Process {
   std::string command;
   bool closed = false;  // it ended its trace in good order, with this many streams
   uint64_t streams = 0;
+  uint64_t events_not_recorded = 0;    // after recording stopped (full disk, limit)
+  uint64_t handlers_not_recorded = 0;  // events of signal handlers that interrupted the recorder
 };
 
 struct Module {

@@ -58,7 +58,6 @@ bool PipelinedSource::fill(Buffer& buffer) {
       return false;
     }
     const size_t first = buffer.events.size();
-    if (first == 0) buffer.offset = batch->offset;
     const auto base = static_cast<uint32_t>(buffer.ranges.size());
     buffer.events.insert(buffer.events.end(), batch->events.begin(), batch->events.end());
     if (batch->ranges.empty()) continue;
@@ -88,7 +87,7 @@ Result<Batch> PipelinedSource::next() {
   }
   ended_ = current_.last;
   if (current_.events.empty()) return at_end();
-  return Batch{current_.events, current_.ranges, current_.offset};
+  return Batch{current_.events, current_.ranges};
 }
 
 // What was read before an error is yielded before it.

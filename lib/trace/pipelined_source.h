@@ -23,6 +23,10 @@ class PipelinedSource : public Source {
 
   Result<Batch> next() override;
   Status rewind() override;
+  std::vector<std::string> locate(std::span<const uint64_t> numbers) override {
+    stop();
+    return inner_.locate(numbers);
+  }
   // Ends the reading thread; the inner source may be used directly again.
   void stop() const;
 
@@ -40,7 +44,6 @@ class PipelinedSource : public Source {
   struct Buffer {
     std::vector<Event> events;
     std::vector<Range> ranges;
-    uint64_t offset = kNoOffset;
     Result<Ok> status = Ok{};
     bool last = false;
   };

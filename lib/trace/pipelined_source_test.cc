@@ -37,6 +37,12 @@ class Numbers : public Source {
     at_ = 0;
     return Ok{};
   }
+  std::vector<std::string> locate(std::span<const uint64_t> numbers) override {
+    at_ = batches_;  // as if it had read on
+    std::vector<std::string> places;
+    for (const uint64_t number : numbers) places.push_back("place " + std::to_string(number));
+    return places;
+  }
   bool total_order() const override { return true; }
   size_t thread_count() const override { return 1; }
   std::string thread_name(ThreadId) const override { return std::to_string(at_); }
@@ -89,6 +95,18 @@ TEST(PipelinedSource, ErrorsComeThroughInTheirPlace) {
   PipelinedSource pipelined(inner);
   EXPECT_EQ(content(pipelined, failed), expected);
   EXPECT_TRUE(failed);
+}
+
+TEST(PipelinedSource, LocatesAndReadsAgain) {
+  Numbers plain(40, 1000), inner(40, 1000);
+  bool failed = false;
+  const auto expected = content(plain, failed);
+  PipelinedSource pipelined(inner);
+  ASSERT_TRUE(pipelined.next());
+  const std::vector<uint64_t> numbers = {3, 100'000};
+  EXPECT_EQ(pipelined.locate(numbers), (std::vector<std::string>{"place 3", "place 100000"}));
+  ASSERT_TRUE(pipelined.rewind());
+  EXPECT_EQ(content(pipelined, failed), expected);
 }
 
 TEST(PipelinedSource, StoppingEarlyAndAskingForNames) {

@@ -65,7 +65,9 @@ const char* parse_argument(std::string_view argument, bool strict, StdLine& out)
   if (out.event == EventKind::kFunctionEntry && argument.empty()) return nullptr;
   if (!has_address(out.event))
     return argument.empty() ? nullptr : "this operation takes no operand";
-  return parse_std_object(argument, strict, out.object) ? nullptr : "the operand is missing";
+  if (argument.empty()) return "the operand is missing";
+  return parse_std_object(argument, strict, out.object) ? nullptr
+                                                        : "the operand ends beyond all addresses";
 }
 
 }  // namespace
@@ -127,7 +129,7 @@ bool parse_std_object(std::string_view text, bool strict, StdLine::Object& out) 
   if (head.size() > 2 && head.starts_with("0x") && parse_number(head.substr(2), 16, address)) {
     out.address = address;
     out.size = sized ? size : 8;
-    return !sized || address + size >= address;
+    return address + out.size >= address;
   }
   const bool plausible =
       sized && !head.empty() && (size == 1 || size == 2 || size == 4 || size == 8);

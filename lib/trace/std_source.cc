@@ -94,18 +94,42 @@ void StdSource::skip_long_line() {
   cursor_ = buffer_.get() + filled_;
 }
 
-Result<Batch> StdSource::next() {
+Result<Batch> StdSource::next() { return read(events_.size()); }
+
+// Stops directly behind the line of the last event that it may read.
+Batch StdSource::read(size_t max_events) {
   ranges_.clear();
   Event* const begin = events_.data();
-  Event* const end = begin + events_.size();
+  Event* const end = begin + std::min(max_events, events_.size());
   Event* out = begin;
-  const uint64_t offset = offset_ + static_cast<uint64_t>(cursor_ - buffer_.get());
   while (out < end && (cursor_ < lines_end_ || refill())) {
     out = parse_lines(out, end);
     if (ranges_.size() > (1U << 20)) break;  // regions with many ranges: a smaller batch
   }
   events_read_ += static_cast<uint64_t>(out - begin);
-  return Batch{{begin, static_cast<size_t>(out - begin)}, ranges_, offset};
+  return Batch{{begin, static_cast<size_t>(out - begin)}, ranges_};
+}
+
+std::vector<std::string> StdSource::locate(std::span<const uint64_t> numbers) {
+  std::vector<std::string> places(numbers.size(), kPlaceLost);
+  if (!rewind()) return places;
+  uint64_t passed = 0;
+  for (size_t i = 0; i < numbers.size(); ++i) {
+    while (passed < numbers[i]) {
+      const size_t got = read(numbers[i] - passed).events.size();
+      if (got == 0) return places;
+      passed += got;
+    }
+    places[i] = last_line();
+  }
+  return places;
+}
+
+std::string StdSource::last_line() const {
+  const char* begin = cursor_ - 1;
+  while (begin > buffer_.get() && begin[-1] != '\n') --begin;
+  return "line " + std::to_string(lines_) + " (offset " +
+         std::to_string(offset_ + static_cast<uint64_t>(begin - buffer_.get())) + ")";
 }
 
 // The fast path takes lines like "T3|r(V12)|345": a known thread, r, w, acq or rel, a letter and a

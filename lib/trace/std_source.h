@@ -35,6 +35,7 @@ class StdSource : public Source {
 
   Result<Batch> next() override;
   Status rewind() override;
+  std::vector<std::string> locate(std::span<const uint64_t> numbers) override;
   bool total_order() const override { return total_order_; }
   size_t thread_count() const override { return threads_.size(); }
   std::string thread_name(ThreadId thread) const override { return threads_.name(thread); }
@@ -55,6 +56,7 @@ class StdSource : public Source {
 
   StdSource(Input input, const StdOptions& options);
   bool refill();
+  Batch read(size_t max_events);
   // Parses complete lines from cursor_ on into [out, end); returns past the last event.
   Event* parse_lines(Event* out, Event* end);
   // The general parser for one line, [cursor_, line_end); returns past the event if there was one.
@@ -63,6 +65,7 @@ class StdSource : public Source {
   uint64_t resolve(const StdLine::Object& object, NameSpace space);
   SiteId resolve_site(std::string_view location);
   SiteId resolve_place(const SiteInfo& info);
+  std::string last_line() const;  // where it is: the one that ends at cursor_
   void bad_line(std::string_view line, const char* why);
 
   Input input_;

@@ -124,7 +124,11 @@ INSTANTIATE_TEST_SUITE_P(
             "line 1 (offset 0): malformed region: expected ranges such as 0x1000:16: "
             "'T0|region_begin(A,,B)|1'; skipped"},
         Row{"T0|r(0xffffffffffffffff:8)|1",
-            "line 1 (offset 0): the operand is missing: 'T0|r(0xffffffffffffffff:8)|1'; skipped"}));
+            "line 1 (offset 0): the operand ends beyond all addresses: "
+            "'T0|r(0xffffffffffffffff:8)|1'; skipped"},
+        Row{"T0|r(0xffffffffffffffff)|1",
+            "line 1 (offset 0): the operand ends beyond all addresses: "
+            "'T0|r(0xffffffffffffffff)|1'; skipped"}));
 
 TEST(StdNames, AreSeparatePerSpaceAndNumberedInOrder) {
   auto source = from_text("T0|r(X)|1\nT0|acq(X)|1\nT0|w(Y)|2\nT1|r(X)|1\n");
@@ -223,6 +227,45 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
       EXPECT_EQ(numbers.emplace(key, event.address).first->second, event.address);
     }
     ASSERT_EQ(got, expected);
+  }
+}
+
+// Every event's line and offset, against a walk over the lines one by one.
+TEST(StdLocate, LineAndOffsetOfEveryEvent) {
+  const std::vector<std::string> kinds = {
+      "T1|r(V1)|3",
+      "T2|w(V77)|123456",
+      "T1|acq(L1)|x",
+      "T3|rel(L1)|9\r",
+      "# a comment",
+      "",
+      "T1|begin(T1)|4",
+      "malformed",
+      "T1|region_begin(V1,0x10:24,@M)|5",
+      "T2|r(0x1000:4)|",
+      "T4|load.acquire(f)|6",
+      "T1|w(" + std::string(300, 'v') + ")|7",
+  };
+  for (const uint64_t seed : {1, 2, 3}) {
+    Random random(seed);
+    std::string text;
+    std::vector<std::string> expected;
+    for (uint64_t line = 1; line <= 3000; ++line) {
+      const std::string& made = kinds[random.below(kinds.size())];
+      if (made.size() < 256 && !read_all(*from_text(made)).empty())
+        expected.push_back("line " + std::to_string(line) + " (offset " +
+                           std::to_string(text.size()) + ")");
+      text += made + (line < 3000 ? "\n" : "");
+    }
+    auto source = from_text(text, {.batch_events = 7 * seed, .buffer_size = 256});
+    ASSERT_EQ(read_all(*source).size(), expected.size());
+    EXPECT_EQ(source->locate(numbers_to(expected.size())), expected);
+    const std::vector<uint64_t> few = {2, 1000, 1000, expected.size(), expected.size() + 1};
+    EXPECT_EQ(source->locate(few),
+              (std::vector<std::string>{expected[1], expected[999], expected[999], expected.back(),
+                                        kPlaceLost}));
+    ASSERT_TRUE(source->rewind());
+    EXPECT_EQ(read_all(*source).size(), expected.size());
   }
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -99,6 +100,34 @@ inline std::unique_ptr<ContainerSource> open_container(const std::string& path,
   if (!input) return nullptr;
   auto source = ContainerSource::open(std::move(*input), options);
   return source ? std::move(*source) : nullptr;
+}
+
+// What locate() must say of `events`, which are all that the source yields: the first events of a
+// thread lie in its first chunk, and so on; none in the chunk at `lost`. Threads are numbered as
+// their tids.
+inline std::vector<std::string> places_of(const ContainerSource& source,
+                                          std::span<const WholeEvent> events, uint64_t lost = 0) {
+  std::map<ThreadId, std::vector<uint64_t>> offsets;  // of a thread's events, last first
+  for (size_t i = source.index().chunks.size(); i-- > 0;) {
+    const Chunk& chunk = source.index().chunks[i];
+    if (chunk.header.domain != DHT_DOMAIN_THREAD || chunk.offset == lost) continue;
+    auto& of_thread = offsets[chunk.header.tid];
+    of_thread.insert(of_thread.end(), chunk.header.events, chunk.offset);
+  }
+  std::vector<std::string> places;
+  for (const WholeEvent& event : events) {
+    auto& of_thread = offsets[event.event.thread];
+    if (of_thread.empty()) return places;
+    places.push_back("in the chunk at offset " + std::to_string(of_thread.back()));
+    of_thread.pop_back();
+  }
+  return places;
+}
+
+inline std::vector<uint64_t> numbers_to(uint64_t last) {
+  std::vector<uint64_t> numbers;
+  for (uint64_t number = 1; number <= last; ++number) numbers.push_back(number);
+  return numbers;
 }
 
 inline uint64_t counter(const Source& source, std::string_view name) {

@@ -1,0 +1,343 @@
+// The parts of a campaign that need no program under test: requests, masks, judgement, logs,
+// processes, evidence.
+#include <gtest/gtest.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <filesystem>
+#include <map>
+
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/campaign/attach.h"
+#include "lib/campaign/children.h"
+#include "lib/campaign/consequence.h"
+#include "lib/campaign/decision_log.h"
+#include "lib/campaign/left_to_system.h"
+#include "lib/campaign/mask.h"
+#include "lib/campaign/story.h"
+#include "lib/campaign/trial_request.h"
+#include "lib/model/trials.h"
+
+namespace deadheat::campaign {
+namespace {
+
+namespace fs = std::filesystem;
+using model::AccessKind;
+using model::ConsequenceKind;
+
+TEST(TrialRequest, IsWrittenAsTheRuntimeReadsIt) {
+  TrialRequest request;
+  request.strategy = "pct";
+  request.seed = 17;
+  request.depth = 3;
+  request.length = 900;
+  request.sites = {{0, 0x1234, "abcd", "/a b/p"}, {1, 0x99, "", "/lib/x.so"}};
+  request.decisions = "/tmp/d e";
+  request.stop_at_race = true;
+  request.cpu = 2;
+  EXPECT_EQ(to_text(request),
+            "deadheat-trial 1\nstrategy pct\nseed 17\ndepth 3\nlength 900\n"
+            "site 0 1234 abcd /a b/p\nsite 1 99 - /lib/x.so\ndecisions /tmp/d e\ncpu "
+            "2\nstop_at_race 1\n");
+  TrialRequest back;
+  ASSERT_TRUE(parse_schedule(schedule_text(request), back));
+  EXPECT_EQ(schedule_text(back), "seed 17 strategy pct depth 3 length 900");
+  for (const char* bad : {"", "seed", "seed x", "strategy pct", "seed 1 speed 2", "seed 1 depth"})
+    EXPECT_FALSE(parse_schedule(bad, back)) << bad;
+}
+
+TEST(LeftToSystem, IsAddedUpAndNamed) {
+  LeftToSystem left;
+  left.add({{"outside", 3, "left to the system: epoll_wait 2, code of others 1", true},
+            {"decisions", 9, "", false}});
+  left.add({{"outside", 0, "left to the system", false}, {"uncontrolled", 0, "", false}});
+  left.add({{"outside", 4, "left to the system: epoll_wait 4", true},
+            {"uncontrolled", 1, "", true},
+            {"decisions_unlogged", 7, "", true}});
+  Counters counters;
+  left.append_to(counters);
+  std::map<std::string, uint64_t> values;
+  for (const Counter& counter : counters) values[counter.name] = counter.value;
+  EXPECT_EQ(values, (std::map<std::string, uint64_t>{{"trials_outside", 2},
+                                                     {"outside", 7},
+                                                     {"uncontrolled", 1},
+                                                     {"signals", 0},
+                                                     {"decisions_unlogged", 7}}));
+  EXPECT_EQ(counters[1].meaning,
+            "calls that wait for the world were left to the system: code of others 1, epoll_wait "
+            "6");
+}
+
+TEST(Mask, HidesWhatDiffersInEveryRunAndNothingElse) {
+  const auto masked = [](const char* text) { return mask(text, 4711, "/tmp/x/7"); };
+  EXPECT_EQ(masked("block 0x7ffe01 at 7f3a12bc00"), "block <hex> at <hex>");
+  EXPECT_EQ(masked("pid 4711, not 47110"), "pid <pid>, not 47110");
+  EXPECT_EQ(masked("12:34:56.789 on 2024-05-06"), "<time> on <date>");
+  EXPECT_EQ(masked("took 1.25 ms, 3s, 17 seconds"), "took <duration>, <duration>, <duration>");
+  EXPECT_EQ(masked("wrote /tmp/x/7/out"), "wrote <folder>/out");
+  for (const char* stays : {"balance 100", "decade", "deadbeef cafe", "3 sheep", "12345678", "x0x1",
+                            "ratio 3:1", "v1-2", "0x", "1.5", "12 members"})
+    EXPECT_EQ(masked(stays), stays);
+  EXPECT_EQ(sorted_lines("b\na\n\nb"), "a\nb\nb\n");
+}
+
+Observation ended(int status, const std::string& output = "", int signal = 0) {
+  Observation seen;
+  seen.child.status = status;
+  seen.child.signal = signal;
+  seen.output = output;
+  return seen;
+}
+
+TEST(Consequence, IsWhatNoUndisturbedRunDid) {
+  Baseline baseline;
+  baseline.add(ended(0, "100\n"));
+  baseline.add(ended(2, "100\n"));
+  EXPECT_EQ(baseline.judge(ended(0, "100\n")).kind, ConsequenceKind::kNone);
+  EXPECT_EQ(baseline.judge(ended(2, "100\n")).kind, ConsequenceKind::kNone);
+  EXPECT_EQ(baseline.judge(ended(3)).detail, "exit status 3 instead of 0");
+  EXPECT_EQ(baseline.judge(ended(0, "90\n")).detail, "printed \"90\"");
+  EXPECT_EQ(baseline.judge(ended(0, "", SIGSEGV)).detail, "SIGSEGV");
+  Observation failed = ended(0, "", SIGABRT);
+  failed.failure = "p: p.c:3: main: Assertion `x' failed.";
+  EXPECT_EQ(baseline.judge(failed).kind, ConsequenceKind::kAssertion);
+  failed.failure = "terminate called after throwing an instance of 'int'";
+  EXPECT_EQ(baseline.judge(failed).kind, ConsequenceKind::kException);
+  Observation late = ended(0);
+  late.child.timed_out = true;
+  EXPECT_EQ(baseline.judge(late).kind, ConsequenceKind::kHang);
+  late.deadlock = "T1 waits";
+  EXPECT_EQ(baseline.judge(late).kind, ConsequenceKind::kDeadlock);
+}
+
+TEST(Consequence, OutputThatVariesByItselfIsNotCompared) {
+  Baseline baseline;
+  baseline.add(ended(0, "1\n"));
+  baseline.add(ended(0, "2\n"));
+  EXPECT_TRUE(baseline.output_varies());
+  EXPECT_EQ(baseline.judge(ended(0, "3\n")).kind, ConsequenceKind::kNone);
+  EXPECT_EQ(baseline.judge(ended(1, "3\n")).kind, ConsequenceKind::kExitStatus);
+}
+
+TEST(Consequence, AProgramThatAlwaysFailsIsNotBlamedOnTheRace) {
+  Baseline always, sometimes;
+  always.add(ended(0, "", SIGSEGV));
+  sometimes.add(ended(0, "", SIGSEGV));
+  sometimes.add(ended(0));
+  EXPECT_EQ(always.judge(ended(0, "", SIGSEGV)).kind, ConsequenceKind::kNone);
+  EXPECT_EQ(sometimes.judge(ended(0, "", SIGSEGV)).kind, ConsequenceKind::kCrash);
+}
+
+class InFolder : public testing::Test {
+ protected:
+  void SetUp() override {
+    std::string name = (fs::temp_directory_path() / "dh-campaign-XXXXXX").string();
+    folder_ = ::mkdtemp(name.data());
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+
+  ChildResult run(const std::string& script, double timeout_s = 60) {
+    Children children;
+    ChildRequest request;
+    request.command = {"/bin/sh", "-c", script};
+    request.folder = folder_;
+    request.timeout_s = timeout_s;
+    EXPECT_TRUE(children.start(1, request));
+    std::vector<Children::Ended> ended;
+    while (ended.empty()) ended = children.wait(1000);
+    EXPECT_EQ(children.running(), 0U);
+    return ended[0].result;
+  }
+  std::string text(const char* name) { return read_file(folder_ + "/" + name).value(); }
+
+  std::string folder_;
+};
+
+TEST_F(InFolder, AChildIsCapturedAndLimited) {
+  EXPECT_EQ(run("echo out; echo err >&2; exit 3").status, 3);
+  EXPECT_EQ(text("out") + text("err"), "out\nerr\n");
+  EXPECT_EQ(run("kill -SEGV $$").signal, SIGSEGV);
+  const ChildResult late = run("sleep 1000 & sleep 1000", 0.2);
+  EXPECT_TRUE(late.timed_out);
+  EXPECT_EQ(late.signal, SIGKILL);
+  EXPECT_TRUE(run("yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").too_much_output);
+  EXPECT_EQ(run("cat").status, 0);  // nothing to read
+}
+
+TEST_F(InFolder, WhatLeftTheGroupIsEndedToo) {
+  run("setsid sleep 1000 & echo $! > " + folder_ + "/pid; wait", 1);
+  const int pid = std::stoi(text("pid"));
+  EXPECT_EQ(::kill(pid, 0), -1) << "process " << pid << " lives";
+}
+
+TEST_F(InFolder, AMessageOfTheLibraryIsTheFailure) {
+  run("echo \"p: /src/f.cc:9: void g(int): Assertion \\`a::b == 1' failed.\" >&2");
+  EXPECT_EQ(observe({}, folder_).failure, "Assertion `a::b == 1' failed. (f.cc:9)");
+  run("echo 'terminate called after throwing an instance of X' >&2; echo '  what():  bad' >&2");
+  EXPECT_EQ(observe({}, folder_).failure,
+            "terminate called after throwing an instance of X: what():  bad");
+}
+
+std::string log_bytes(std::initializer_list<Decision> decisions, uint64_t count) {
+  std::string bytes(64, '\0');
+  const auto put = [&](size_t at, auto value) { std::memcpy(&bytes[at], &value, sizeof value); };
+  std::memcpy(bytes.data(), "DHDECIDE", 8);
+  put(8, uint32_t{1});
+  put(12, uint32_t{24});
+  put(16, count);
+  put(24, uint64_t{5});
+  for (const Decision& one : decisions) {
+    const size_t at = bytes.size();
+    bytes.resize(at + 24);
+    put(at, uint64_t{one.module} << 48 | one.offset);
+    put(at + 8, one.object);
+    put(at + 16, one.thread);
+    put(at + 18, one.chosen);
+    put(at + 20, one.kind);
+    put(at + 21, one.enabled);
+    put(at + 22, one.flags);
+  }
+  return bytes;
+}
+
+TEST(DecisionLog, IsReadAndCompared) {
+  const Decision one{1, 0x10, 77, 1, 2, 2, 3, 0}, two{1, 0x20, 77, 2, 1, 0, 2, 2};
+  const auto log = parse_decisions(log_bytes({one, two}, 2));
+  ASSERT_TRUE(log);
+  EXPECT_EQ(log.value().seed, 5U);
+  ASSERT_EQ(log.value().decisions.size(), 2U);
+  EXPECT_TRUE(log.value().decisions[1].same_as(two));
+  Decision moved = one;
+  moved.object = 99;
+  EXPECT_FALSE(first_difference(*parse_decisions(log_bytes({one, two}, 2)),
+                                *parse_decisions(log_bytes({moved, two}, 2))));
+  EXPECT_EQ(first_difference(log.value(), *parse_decisions(log_bytes({one}, 1))), 1U);
+  EXPECT_EQ(first_difference(log.value(), *parse_decisions(log_bytes({one, one}, 2))), 1U);
+  EXPECT_EQ(parse_decisions(log_bytes({one}, 9)).value().cut, 8U);
+  EXPECT_EQ(parse_decisions(log_bytes({one, two}, 1)).value().decisions.size(), 1U);
+  for (size_t size : {size_t{0}, size_t{8}, size_t{63}})
+    EXPECT_FALSE(parse_decisions(log_bytes({one}, 1).substr(0, size)));
+}
+
+model::Finding race_at(uint64_t write_pc, uint64_t read_pc, bool read_is_role_0) {
+  model::Finding race;
+  race.evidence.emplace_back();
+  for (const bool read : {read_is_role_0, !read_is_role_0}) {
+    model::Role role;
+    role.access = read ? AccessKind::kRead : AccessKind::kWrite;
+    role.site.pcs = {read ? read_pc : write_pc};
+    race.candidate.roles.push_back(role);
+    race.evidence[0].accesses.emplace_back().thread = read ? "T2" : "T1";
+  }
+  race.evidence[0].outcome = model::Outcome::kRace;
+  race.evidence[0].order = model::Order::kPrimary;
+  return race;
+}
+
+TEST(Attach, RolesAreThoseOfTheCandidate) {
+  model::Candidate candidate;
+  candidate.roles.resize(2);
+  candidate.roles[0].access = AccessKind::kWrite;
+  candidate.roles[1].access = AccessKind::kRead;
+  TrialRequest request;
+  request.sites = {{0, 10, "", "p"}, {0, 11, "", "p"}, {1, 20, "", "p"}};
+  TrialResult trial;
+  trial.races.findings = {race_at(11, 20, false)};
+  Attached attached = attach(trial, request, candidate, {});
+  EXPECT_EQ(attached.evidence.order, model::Order::kPrimary);
+  EXPECT_EQ(attached.evidence.accesses.at(0).thread, "T1");
+  trial.races.findings = {race_at(10, 20, true)};
+  attached = attach(trial, request, candidate, {ConsequenceKind::kCrash, "x"});
+  EXPECT_EQ(attached.evidence.order, model::Order::kAlternate);
+  EXPECT_EQ(attached.evidence.accesses.at(0).thread, "T1");
+  EXPECT_EQ(attached.evidence.consequence.detail, "x");
+  // Another place: a race, but not this one.
+  trial.races.findings = {race_at(10, 21, false)};
+  attached = attach(trial, request, candidate, {});
+  EXPECT_EQ(attached.evidence.outcome, model::Outcome::kNotSeen);
+  EXPECT_EQ(attached.others.size(), 1U);
+  // Only atomic: no race of a data race's kind.
+  trial.races.findings = {race_at(10, 20, false)};
+  trial.races.findings[0].candidate.kind = model::CandidateKind::kOrder;
+  attached = attach(trial, request, candidate, {});
+  EXPECT_TRUE(attached.only_atomic && attached.others.empty());
+  EXPECT_EQ(attached.evidence.outcome, model::Outcome::kNotSeen);
+}
+
+TEST(Attach, AnOrderIsProvedByItsFailure) {
+  model::Candidate candidate;
+  candidate.kind = model::CandidateKind::kOrder;
+  candidate.roles.resize(2);
+  TrialResult trial;
+  trial.seen.deadlock = "T1 waits";
+  const model::Consequence deadlock{ConsequenceKind::kDeadlock, "T1 waits"};
+  const Attached attached = attach(trial, {}, candidate, deadlock);
+  EXPECT_EQ(attached.evidence.proof, model::Proof::kFailedBranch);
+  EXPECT_EQ(model::fold({{attached.evidence}}, candidate.kind).state,
+            model::VerdictState::kTrueRace);
+  candidate.kind = model::CandidateKind::kDataRace;
+  EXPECT_EQ(attach(trial, {}, candidate, deadlock).evidence.proof, model::Proof::kNone);
+}
+
+TEST(Story, TellsWhatLedToTheRaceAndWhatCameOfIt) {
+  TrialResult trial;
+  trial.processes.emplace_back();
+  trial.log.emplace();
+  const auto kind = [](PointKind what) { return static_cast<uint8_t>(what); };
+  trial.log->decisions = {{0, 0, 5, 1, 1, kind(PointKind::kLock), 2, 0},
+                          {0, 0, 0, 7, 1, kind(PointKind::kYield), 2, 0},
+                          {0, 0, 9, 2, 1, kind(PointKind::kAccess), 2, DHD_RACE},
+                          {0, 0, 5, 1, 2, kind(PointKind::kUnlock), 2, 0}};
+  model::Evidence evidence = race_at(1, 2, false).evidence[0];
+  evidence.consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
+  symbols::Symbolizer symbolizer;
+  tell_story(trial, evidence, symbolizer);
+  std::vector<std::string> told;
+  for (const model::Step& step : evidence.steps)
+    told.push_back(std::to_string(step.role) + " " + step.what + (step.racing ? "!" : ""));
+  trial.log->decisions[1] = {0, 0, 9, 1, 7, kind(PointKind::kAccess), 2, DHD_HELD_BACK};
+  model::Evidence held = race_at(1, 2, false).evidence[0];
+  tell_story(trial, held, symbolizer);
+  ASSERT_EQ(held.steps.size(), 6U);
+  EXPECT_EQ(held.steps[1].what, "comes to its access, is held back");
+  EXPECT_EQ(held.steps[2].what, "arrives at its access");
+  EXPECT_EQ(told, (std::vector<std::string>{"0 lock O1", "0 stands before its access",
+                                            "1 arrives at its access", "0 unknown !", "1 unknown !",
+                                            "0 unlock O1", "0 crash: SIGSEGV"}));
+}
+
+TEST(TrialCount, AddsUpAndEstimates) {
+  model::Finding finding;
+  const auto add = [&](model::Outcome outcome, model::Order order, ConsequenceKind harm) {
+    model::Evidence& e = finding.evidence.emplace_back();
+    e.execution = "confirm:a/" + std::to_string(finding.evidence.size());
+    e.outcome = outcome;
+    e.order = order;
+    e.consequence.kind = harm;
+    e.trial = model::Trial{.confirmer = "schedule", .schedule = "seed 1 strategy pos"};
+  };
+  add(model::Outcome::kRace, model::Order::kPrimary, ConsequenceKind::kCrash);
+  add(model::Outcome::kRace, model::Order::kAlternate, ConsequenceKind::kNone);
+  add(model::Outcome::kNotSeen, model::Order::kUnknown, ConsequenceKind::kHang);
+  add(model::Outcome::kTimeout, model::Order::kUnknown, ConsequenceKind::kNone);
+  finding.evidence.back().execution = "confirm:b/1";
+  const model::TrialCount all = model::count_trials(finding, "schedule");
+  EXPECT_EQ(all.trials, 4U);
+  EXPECT_EQ(all.races, 2U);
+  EXPECT_EQ(all.harmful_primary, 1U);
+  EXPECT_EQ(all.harmful_alternate, 0U);
+  EXPECT_EQ(all.failures_elsewhere, 1U);
+  EXPECT_EQ(all.timeouts, 1U);
+  EXPECT_EQ(all.strategies, std::set<std::string>{"pos"});
+  EXPECT_EQ(model::count_trials(finding, "schedule", "confirm:a/").trials, 3U);
+  EXPECT_EQ(model::count_trials(finding, "validate").trials, 0U);
+  const model::Share share = model::share_of(50, 100);
+  EXPECT_NEAR(share.low, 0.404, 0.001);
+  EXPECT_NEAR(share.high, 0.596, 0.001);
+  EXPECT_NEAR(model::share_of(10, 10).low, 0.722, 0.001);
+}
+
+}  // namespace
+}  // namespace deadheat::campaign

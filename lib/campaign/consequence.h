@@ -1,0 +1,51 @@
+// What an execution did to the user, judged against executions in which nobody interfered.
+//
+// Crash, uncaught exception, failed assertion, hang and deadlock are consequences unless the
+// program does that every time. An exit status or an output is one if it occurs in none of the
+// undisturbed runs, nor in the serial one (each thread runs as long as it can). Output that varies
+// among those by itself says nothing, and is then not compared.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lib/campaign/children.h"
+#include "lib/model/evidence.h"
+
+namespace deadheat::campaign {
+
+// One execution, as seen from outside.
+struct Observation {
+  ChildResult child;
+  std::string output, errors;    // masked, lines sorted
+  std::string failure;           // of the abort messages that the C and C++ libraries print
+  std::string deadlock, crash;   // as the scheduler says; may be empty
+  bool runtime_refused = false;  // status 77 and a word of ours: it was no execution of the program
+};
+
+// Reads "out" and "err" of the child's folder.
+Observation observe(const ChildResult& child, const std::string& folder);
+
+class Baseline {
+ public:
+  void add(const Observation& observation);
+  bool output_varies() const { return outputs_.size() > 1 || errors_.size() > 1; }
+  size_t runs() const { return kinds_.size(); }
+  double slowest_s() const { return slowest_s_; }
+
+  model::Consequence judge(const Observation& observation) const;
+
+ private:
+  std::set<std::string> outputs_, errors_;
+  std::set<int> statuses_;
+  std::vector<model::ConsequenceKind> kinds_;
+  double slowest_s_ = 0;
+};
+
+// A user's checker: SCRIPT OUT ERR STATUS; fails by a status that is not 0. `STATUS` is as the
+// shell gives it. Returns what it said, or nothing if all is well.
+Result<model::Consequence> run_checker(const std::string& script, const std::string& folder,
+                                       const ChildResult& child);
+
+}  // namespace deadheat::campaign

@@ -1,0 +1,22 @@
+// What trials left to the system: calls that wait for the world, threads that ran beside the
+// scheduled one, signals. Added up over a campaign; each trial that has none of it repeats.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "lib/base/counter.h"
+
+namespace deadheat::campaign {
+
+class LeftToSystem {
+ public:
+  void add(const Counters& of_trial);  // as the schedule mode ends with (abi/trial.md)
+  void append_to(Counters& counters) const;
+
+ private:
+  uint64_t trials_ = 0, outside_ = 0, uncontrolled_ = 0, signals_ = 0, unlogged_ = 0;
+  std::map<std::string, uint64_t> calls_;  // of those outside, by name
+};
+
+}  // namespace deadheat::campaign

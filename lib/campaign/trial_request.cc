@@ -1,0 +1,60 @@
+#include "lib/campaign/trial_request.h"
+
+#include <charconv>
+
+#include "lib/base/text.h"
+
+namespace deadheat::campaign {
+namespace {
+
+bool parse_number(std::string_view text, uint64_t& out) {
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), out);
+  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
+}
+
+}  // namespace
+
+std::string to_text(const TrialRequest& request) {
+  std::string text = "deadheat-trial 1\nstrategy " + request.strategy + "\nseed " +
+                     std::to_string(request.seed) + "\n";
+  if (request.depth > 0) text += "depth " + std::to_string(request.depth) + "\n";
+  if (request.length > 0) text += "length " + std::to_string(request.length) + "\n";
+  for (const RequestedSite& site : request.sites)
+    text += "site " + std::to_string(site.role) + " " + hex(site.offset).substr(2) + " " +
+            (site.build_id.empty() ? "-" : site.build_id) + " " + site.path + "\n";
+  if (!request.decisions.empty()) text += "decisions " + request.decisions + "\n";
+  if (!request.follow.empty()) text += "follow " + request.follow + "\n";
+  if (request.cpu >= 0) text += "cpu " + std::to_string(request.cpu) + "\n";
+  if (request.stop_at_race) text += "stop_at_race 1\n";
+  return text;
+}
+
+std::string schedule_text(const TrialRequest& request) {
+  std::string text = "seed " + std::to_string(request.seed) + " strategy " + request.strategy;
+  if (request.depth > 0) text += " depth " + std::to_string(request.depth);
+  if (request.length > 0) text += " length " + std::to_string(request.length);
+  return text;
+}
+
+bool parse_schedule(std::string_view text, TrialRequest& request) {
+  const std::vector<std::string_view> words = split(text, ' ');
+  bool seeded = false;
+  for (size_t i = 0; i + 1 < words.size(); i += 2) {
+    bool good = true;
+    if (words[i] == "seed") {
+      seeded = good = parse_number(words[i + 1], request.seed);
+    } else if (words[i] == "strategy") {
+      request.strategy = words[i + 1];
+    } else if (words[i] == "depth") {
+      good = parse_number(words[i + 1], request.depth);
+    } else if (words[i] == "length") {
+      good = parse_number(words[i + 1], request.length);
+    } else {
+      good = false;
+    }
+    if (!good) return false;
+  }
+  return seeded && words.size() % 2 == 0;
+}
+
+}  // namespace deadheat::campaign

@@ -1,0 +1,36 @@
+// What a trial is asked to do: the file that the schedule mode reads (abi/trial.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace deadheat::campaign {
+
+struct RequestedSite {
+  uint32_t role = 0;
+  uint64_t offset = 0;  // file address within the call of the hook
+  std::string build_id, path;
+  friend bool operator==(const RequestedSite&, const RequestedSite&) = default;
+};
+
+struct TrialRequest {
+  std::string strategy = "race_directed";
+  uint64_t seed = 1;
+  uint64_t depth = 0, length = 0;  // pct; 0: not said
+  std::vector<RequestedSite> sites;
+  std::string decisions;  // the log goes there
+  std::string follow;     // replay: the log to follow
+  bool stop_at_race = false;
+  int cpu = -1;  // processor to run on; -1: any
+};
+
+// Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
+std::string to_text(const TrialRequest& request);
+
+// The choices as data, for Trial.schedule: "seed 17 strategy pct depth 3 length 900"; and back.
+std::string schedule_text(const TrialRequest& request);
+bool parse_schedule(std::string_view text, TrialRequest& request);
+
+}  // namespace deadheat::campaign

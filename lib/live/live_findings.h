@@ -1,0 +1,81 @@
+// LiveFindings: raw reports in, findings with symbolised stacks out, while the program runs.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/live/places.h"
+#include "lib/live/raw_report.h"
+#include "lib/model/finding.h"
+#include "lib/symbols/symbolizer.h"
+
+namespace deadheat::live {
+
+struct RunIdentity {
+  std::string execution;                             // names the run: "run:..."
+  std::vector<std::string> program;                  // as given
+  std::vector<std::string> arguments;                // of the verb, for the origin
+  std::string repeat;                                // the command that runs it again
+  std::optional<model::Trial> trial = std::nullopt;  // a scheduled execution: what was asked for
+};
+
+class LiveFindings {
+ public:
+  // Many short runs of one program share a symbolizer: opening its debug information costs more
+  // than all that is looked up in it.
+  explicit LiveFindings(RunIdentity identity, symbols::Symbolizer* shared = nullptr)
+      : identity_(std::move(identity)),
+        own_(shared == nullptr ? std::make_unique<symbols::Symbolizer>() : nullptr),
+        symbolizer_(shared == nullptr ? *own_ : *shared) {}
+
+  // Takes more of the raw file. Returns the findings that are new, for a line each.
+  std::vector<model::Candidate> feed(std::string_view bytes);
+  // The file is complete: everything that was found, with counters and problems.
+  model::FindingsFile finish();
+
+  // Whether any process with instrumented code said that it started.
+  bool any_process() const { return !raw_.processes().empty(); }
+  // What the programs say themselves should not be reported (__tsan_default_suppressions), each
+  // text once.
+  std::vector<std::string> built_in_suppressions() const;
+  bool any_instrumented() const;
+
+  // What a scheduled execution ran into, in one line each; empty when it did not.
+  std::string deadlock();    // "T1 waits for mutex a (held by T2) in f() x.c:3; T2 waits ..."
+  std::string crash();       // "SIGSEGV in compress() x.c:12"
+  std::string divergence();  // "at decision 17: ..."
+  const RawReports& raw() const { return raw_; }
+
+ private:
+  Place place(const RawProcess& process, const RawPlace& raw);
+  std::vector<Place> stack(const RawProcess& process, const RawStack& raw);
+  // The global that an address of the process means, or empty.
+  std::string global_at(const RawProcess& process, uint64_t address);
+
+  using LockNames = std::map<uint64_t, std::string>;
+  model::Finding finding(const RawRace& race);
+  model::Access access(const RawRace& race, const RawAccess& raw, const LockNames& locks);
+  LockNames name_locks(const RawRace& race, std::string& places);
+  void set_location(const RawRace& race, const RawAccess& raw, model::Access& access,
+                    std::string& variable);
+  std::string why(const RawRace& race, const std::string& lock_places) const;
+  void set_proof(const RawRace& race, const std::string& lock_places, model::Finding& finding);
+  bool is_scheduled(const RawRace& race) const;
+  model::Origin origin() const;
+
+  RunIdentity identity_;
+  RawReports raw_;
+  std::unique_ptr<symbols::Symbolizer> own_;
+  symbols::Symbolizer& symbolizer_;
+  model::FindingsFile file_;
+  uint64_t stacks_lost_ = 0;
+};
+
+// "write in transfer() bank.cc:31 and read in audit() bank.cc:50"
+std::string one_line(const model::Candidate& candidate);
+
+}  // namespace deadheat::live

@@ -1,0 +1,61 @@
+// What ended a scheduled execution, for people.
+#include <csignal>
+#include <cstring>
+
+#include "lib/base/text.h"
+#include "lib/live/live_findings.h"
+
+namespace deadheat::live {
+namespace {
+
+std::string signal_name(uint32_t signal) {
+  const char* name = ::sigabbrev_np(static_cast<int>(signal));
+  return name == nullptr ? "signal " + std::to_string(signal) : "SIG" + std::string(name);
+}
+
+std::string thread_words(uint32_t number, const std::string& name) {
+  return "T" + std::to_string(number) + (name.empty() ? "" : " '" + name + "'");
+}
+
+}  // namespace
+
+std::string LiveFindings::deadlock() {
+  if (raw_.deadlocks().empty()) return {};
+  const RawDeadlock& deadlock = raw_.deadlocks().front();
+  const RawProcess& process = raw_.processes()[deadlock.process];
+  std::vector<std::string> parts;
+  for (const RawWaiter& waiter : deadlock.threads) {
+    std::string text = thread_words(waiter.number, waiter.name) + " waits for ";
+    if (waiter.waits == "join" && waiter.owner >= 0) {
+      text += "T" + std::to_string(waiter.owner) + " to end";
+    } else {
+      text += waiter.waits.empty() ? "something" : waiter.waits;
+      if (const std::string name = global_at(process, waiter.object); !name.empty())
+        text += " " + name;
+      if (waiter.owner >= 0) text += " (held by T" + std::to_string(waiter.owner) + ")";
+    }
+    if (!waiter.stack.empty())
+      text += " in " + describe_place(symbolizer_, stack(process, waiter.stack));
+    parts.push_back(std::move(text));
+  }
+  return parts.empty() ? "every thread waits" : join(parts, "; ");
+}
+
+std::string LiveFindings::crash() {
+  if (raw_.crashes().empty()) return {};
+  const RawCrash& crash = raw_.crashes().front();
+  std::string text = signal_name(crash.signal);
+  if (!crash.stack.empty())
+    text +=
+        " in " + describe_place(symbolizer_, stack(raw_.processes()[crash.process], crash.stack));
+  return text;
+}
+
+std::string LiveFindings::divergence() {
+  if (raw_.divergences().empty()) return {};
+  const RawDivergence& divergence = raw_.divergences().front();
+  return "at decision " + std::to_string(divergence.decision) +
+         (divergence.text.empty() ? "" : ": " + divergence.text);
+}
+
+}  // namespace deadheat::live

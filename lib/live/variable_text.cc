@@ -1,0 +1,108 @@
+#include "lib/live/variable_text.h"
+
+#include <cctype>
+#include <set>
+#include <vector>
+
+namespace deadheat::live {
+namespace {
+
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }
+
+// Words, literals as "0", and operators; comments are left out.
+std::vector<std::string_view> tokens_of(std::string_view line) {
+  static constexpr std::string_view kOperators[] = {
+      "<<=", ">>=", "->", "::", "++", "--", "+=", "-=", "*=", "/=", "%=",
+      "&=",  "|=",  "^=", "==", "!=", "<=", ">=", "&&", "||", "<<", ">>"};
+  std::vector<std::string_view> tokens;
+  for (size_t at = 0; at < line.size();) {
+    const char c = line[at];
+    size_t length = 1;
+    if (line.substr(at, 2) == "//") break;
+    if (line.substr(at, 2) == "/*") {
+      const size_t end = line.find("*/", at + 2);
+      at = end == std::string_view::npos ? line.size() : end + 2;
+      continue;
+    }
+    if (std::isspace(static_cast<unsigned char>(c)) != 0) {
+      ++at;
+      continue;
+    }
+    if (c == '"' || c == '\'') {
+      while (at + length < line.size() && line[at + length] != c)
+        length += line[at + length] == '\\' ? 2 : 1;
+      tokens.emplace_back("0");
+      at += length + 1;
+      continue;
+    }
+    if (is_word(c)) {
+      while (at + length < line.size() && is_word(line[at + length])) ++length;
+    } else {
+      for (const std::string_view known : kOperators)
+        if (length == 1 && line.substr(at, known.size()) == known) length = known.size();
+    }
+    tokens.push_back(line.substr(at, length));
+    at += length;
+  }
+  return tokens;
+}
+
+bool is_name(std::string_view token) {
+  return !token.empty() && is_word(token[0]) &&
+         std::isdigit(static_cast<unsigned char>(token[0])) == 0;
+}
+
+bool is_assignment(std::string_view token) {
+  return token == "=" || token == "++" || token == "--" ||
+         (token.size() >= 2 && token.back() == '=' && token != "==" && token != "!=" &&
+          token != "<=" && token != ">=");
+}
+
+// '*' is a dereference after an operator, a bracket or at the start, a product after an operand.
+bool is_operand_end(std::string_view token) {
+  static const std::set<std::string_view> kWords = {"return", "case", "else", "throw", "co_return"};
+  return (is_name(token) && !kWords.contains(token)) || token == "0" || token == ")" ||
+         token == "]" || std::isdigit(static_cast<unsigned char>(token[0])) != 0;
+}
+
+// "int x =", "auto* x =", "vector<int>& x =": a new local, which nobody else can access yet.
+bool is_declaration(const std::vector<std::string_view>& tokens, size_t i) {
+  const std::string_view before = tokens[i - 1];
+  if (is_name(before)) return before != "else" && before != "do" && before != "return";
+  if (before != "*" && before != "&" && before != ">") return false;
+  return i > 1 && (is_name(tokens[i - 2]) || tokens[i - 2] == ">");
+}
+
+}  // namespace
+
+std::string accessed_variable(std::string_view line) {
+  const std::vector<std::string_view> tokens = tokens_of(line);
+  const auto token = [&](size_t i) {
+    return i < tokens.size() ? tokens[i] : std::string_view(";");
+  };
+  std::set<std::string> found;
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!is_name(tokens[i])) continue;
+    const std::string name(tokens[i]);
+    const std::string_view before = i > 0 ? tokens[i - 1] : ";", after = token(i + 1);
+    const bool member = before == "->" || before == ".";
+    const bool selected = after == "->" || after == "." || after == "::";
+    if (after == "(" || selected) continue;  // a call, or only the way to a member
+    const bool declared = !member && i > 0 && is_declaration(tokens, i);
+    const bool dereferenced = before == "*" && (i < 2 || !is_operand_end(tokens[i - 2]));
+    if (after == "[") {
+      found.insert(name + "[]");
+    } else if (member) {
+      found.insert(name);
+    } else if (dereferenced) {
+      found.insert("*" + name);
+    } else if ((is_assignment(after) || before == "++" || before == "--") && !declared) {
+      found.insert(name);
+    } else if (name.ends_with('_') && name.size() > 1) {
+      found.insert(name);  // the usual mark of a data member
+    }
+  }
+  return found.size() == 1 ? *found.begin() : std::string();
+}
+
+}  // namespace deadheat::live

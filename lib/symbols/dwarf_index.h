@@ -1,0 +1,63 @@
+// DWARF by address: which functions lie there, inlined ones included.
+//
+// libdw's own lookup (dwarf_addrdie) needs .debug_aranges, which clang does not write, and walks a
+// whole unit for each address. Here the units' ranges are read once, and a unit's functions once,
+// when the first address in it is asked for; after that an address costs two binary searches and a
+// walk within one function.
+#pragma once
+
+#include <elfutils/libdw.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/symbols/frame.h"
+
+namespace deadheat::symbols {
+
+class DwarfIndex {
+ public:
+  // nullptr when the file has no DWARF. `elf` must outlive the index.
+  static std::unique_ptr<DwarfIndex> open(Elf* elf);
+  DwarfIndex(const DwarfIndex&) = delete;
+  DwarfIndex& operator=(const DwarfIndex&) = delete;
+  ~DwarfIndex();
+
+  // Innermost first; empty when no unit has the address. The outermost frame's function may be
+  // empty if only the line is known.
+  std::vector<SourceFrame> frames(uint64_t address);
+
+  struct Unit {
+    Dwarf_Die die;   // of the split unit where there is one
+    Dwarf_Die line;  // has the line table
+    bool indexed = false;
+  };
+  std::vector<Unit>& units() { return units_; }
+
+ private:
+  struct Interval {
+    uint64_t begin, end;
+    size_t target;  // unit, or function
+  };
+  explicit DwarfIndex(Dwarf* dwarf) : dwarf_(dwarf) {}
+  void read_units();
+  void index_unit(size_t unit);
+  void collect_functions(Dwarf_Die die, const std::string& scope, int depth,
+                         std::vector<Interval>& found);
+  std::string function_name(Dwarf_Die die) const;
+  static const Interval* find(const std::vector<Interval>& intervals, uint64_t address);
+
+  Dwarf* dwarf_;
+  std::vector<Unit> units_;
+  std::vector<Interval> unit_ranges_;
+  std::vector<std::vector<Interval>> functions_of_;  // by unit
+  std::vector<Dwarf_Die> functions_;
+  // Namespaces and classes around functions that have no linkage name, by address of the entry:
+  // GCC gives none to functions of one file that were inlined everywhere.
+  std::unordered_map<const void*, std::string> scopes_;
+};
+
+}  // namespace deadheat::symbols

@@ -1,0 +1,35 @@
+// Lines of source files, for quoting. A file is read once; one that cannot be read, is too large or
+// is newer than the binary (its lines may have moved) has no lines.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+namespace deadheat::symbols {
+
+class SourceText {
+ public:
+  // White space folded, at most kLongest bytes; empty when unknown.
+  std::string line(const std::string& path, uint32_t number, int64_t built_ns);
+  // Sources that were changed after the binary was built, in the order in which they were met.
+  const std::vector<std::string>& newer() const { return newer_; }
+
+  static constexpr size_t kLongest = 400;
+  static constexpr uint64_t kMostBytes = 8 << 20;
+
+ private:
+  struct File {
+    int64_t modified_ns = 0;
+    bool told = false;
+    std::string content;
+    std::vector<size_t> starts;
+  };
+  const File& file(const std::string& path);
+
+  std::unordered_map<std::string, File> files_;
+  std::vector<std::string> newer_;
+};
+
+}  // namespace deadheat::symbols

@@ -1,0 +1,70 @@
+// Symbolizer: module + build-id + address in, frames with names and lines out; no other program.
+//
+// A module is opened once and every address looked up once. The file must be the one that ran: if
+// its build-id is another, a debug file of the right one is looked for, and if there is none the
+// frames stay nameless and `problems` says why. Wrong names are never given.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "lib/symbols/debug_file.h"
+#include "lib/symbols/dwarf_globals.h"
+#include "lib/symbols/dwarf_index.h"
+#include "lib/symbols/elf_image.h"
+#include "lib/symbols/frame.h"
+#include "lib/symbols/source_text.h"
+
+namespace deadheat::symbols {
+
+struct SymbolizerOptions {
+  std::vector<std::string> debug_folders = {kDebugFolder};
+};
+
+class Symbolizer {
+ public:
+  using ModuleId = size_t;
+
+  explicit Symbolizer(SymbolizerOptions options = {}) : options_(std::move(options)) {}
+
+  // `build_id` as the process had it; empty when it is not known.
+  ModuleId module(const std::string& path, const std::string& build_id);
+  const std::string& path(ModuleId module) const { return modules_[module]->path; }
+  const std::string& build_id(ModuleId module) const { return modules_[module]->build_id; }
+
+  // Innermost first; empty when nothing is known. The reference lives as long as the Symbolizer.
+  const std::vector<SourceFrame>& frames(ModuleId module, uint64_t address);
+  // `size` of the access; 0 when unknown.
+  std::optional<GlobalName> global(ModuleId module, uint64_t address, uint64_t size);
+  // Where the module's first segment lies in its file address space; 0 when unknown.
+  uint64_t first_address(ModuleId module);
+  std::string source_text(ModuleId module, const SourceFrame& frame);
+
+  // Why names are missing, one line each.
+  std::vector<std::string> problems() const;
+
+ private:
+  struct Module {
+    std::string path, build_id;
+    std::unique_ptr<ElfImage> image,
+        debug;  // either may be missing; debug has the DWARF if not null
+    std::unique_ptr<DwarfIndex> dwarf;
+    std::unique_ptr<DwarfGlobals> globals;
+    bool opened = false, globals_read = false;
+    std::unordered_map<uint64_t, std::vector<SourceFrame>> frames;
+  };
+  Module& opened(ModuleId module);
+  void open(Module& module);
+
+  SymbolizerOptions options_;
+  std::vector<std::unique_ptr<Module>> modules_;
+  std::unordered_map<std::string, ModuleId> ids_;
+  SourceText sources_;
+  std::vector<std::string> problems_;
+};
+
+}  // namespace deadheat::symbols
