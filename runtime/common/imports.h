@@ -1,0 +1,74 @@
+// The functions that a loaded module takes from others, and where it keeps their addresses (its
+// GOT), from its dynamic relocations.
+#pragma once
+
+#include <link.h>
+#include <stddef.h>
+
+#include "runtime/common/mode.h"
+
+namespace deadheat::runtime {
+
+class Imports {
+ public:
+  explicit Imports(const dl_phdr_info& info) : base_(info.dlpi_addr) {
+    for (size_t i = 0; i < info.dlpi_phnum; ++i)
+      if (info.dlpi_phdr[i].p_type == PT_DYNAMIC)
+        read(reinterpret_cast<const Elf64_Dyn*>(base_ + info.dlpi_phdr[i].p_vaddr));
+  }
+
+  // visit(name, GOT slot) returns whether to go on.
+  template <typename Visit>
+  void for_each(Visit visit) const {
+    if (symbols_ == nullptr || names_ == nullptr) return;
+    for (size_t table = 0; table < 2; ++table) {
+      for (size_t i = 0; i < sizes_[table] / sizeof(Elf64_Rela); ++i) {
+        const Elf64_Rela& relocation = tables_[table][i];
+        const auto type = ELF64_R_TYPE(relocation.r_info);
+        if (type != R_X86_64_JUMP_SLOT && type != R_X86_64_GLOB_DAT) continue;
+        const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
+        if (!visit(names_ + symbol.st_name, base_ + relocation.r_offset)) return;
+      }
+    }
+  }
+
+ private:
+  // glibc relocates these pointers in place, except in the vDSO.
+  Address pointer(const Elf64_Dyn& entry) const {
+    return entry.d_un.d_ptr < base_ ? base_ + entry.d_un.d_ptr : entry.d_un.d_ptr;
+  }
+  void read(const Elf64_Dyn* entry) {
+    for (; entry->d_tag != DT_NULL; ++entry) {
+      switch (entry->d_tag) {
+        case DT_SYMTAB:
+          symbols_ = reinterpret_cast<const Elf64_Sym*>(pointer(*entry));
+          break;
+        case DT_STRTAB:
+          names_ = reinterpret_cast<const char*>(pointer(*entry));
+          break;
+        case DT_JMPREL:
+          tables_[0] = reinterpret_cast<const Elf64_Rela*>(pointer(*entry));
+          break;
+        case DT_PLTRELSZ:
+          sizes_[0] = entry->d_un.d_val;
+          break;
+        case DT_RELA:
+          tables_[1] = reinterpret_cast<const Elf64_Rela*>(pointer(*entry));
+          break;
+        case DT_RELASZ:
+          sizes_[1] = entry->d_un.d_val;
+          break;
+        default:
+          break;
+      }
+    }
+  }
+
+  Address base_;
+  const Elf64_Sym* symbols_ = nullptr;
+  const char* names_ = nullptr;
+  const Elf64_Rela* tables_[2] = {};  // of the PLT; the others
+  size_t sizes_[2] = {};
+};
+
+}  // namespace deadheat::runtime

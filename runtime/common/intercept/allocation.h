@@ -1,0 +1,42 @@
+// What the malloc family and the operators share: a block, and what the mode is told of it.
+#pragma once
+
+#include "runtime/common/heap.h"
+#include "runtime/common/intercept/interceptor.h"
+
+extern "C" void __libc_free(void*);
+
+namespace deadheat::runtime {
+
+// Who uses a block that reached it without order with the allocation races with that. Marking all
+// the bytes would cost as much again as the allocation; the first ones are those that a user of a
+// fresh pointer touches. What it misses is a user that touches only others.
+constexpr size_t kFirstWord = 8;
+
+inline void* allocate(size_t size, size_t alignment, bool zero, Address pc) {
+  Thread* const thread = self();
+  void* const block =
+      heap_allocate(size, alignment, zero, thread == nullptr ? 0 : common(thread).number);
+  if (block == nullptr || thread == nullptr) return block;
+  on_alloc(thread, pc, address_of(block), size);
+  if (frees_for_program(pc))
+    on_fresh(thread, pc, address_of(block), size < kFirstWord ? size : kFirstWord);
+  return block;
+}
+
+inline void release(void* block, Address pc) {
+  if (block == nullptr) return;
+  if (!heap_owns(block)) {
+    __libc_free(block);
+    return;
+  }
+  Thread* const thread = self();
+  if (thread != nullptr && frees_for_program(pc)) {
+    on_free(thread, pc, address_of(block), heap_size(block));
+  } else if (thread != nullptr) {
+    on_memory_reset(thread, address_of(block), heap_size(block));
+  }
+  heap_release(block);
+}
+
+}  // namespace deadheat::runtime

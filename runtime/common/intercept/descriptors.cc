@@ -1,0 +1,107 @@
+#include "runtime/common/intercept/descriptors.h"
+
+#include <sys/stat.h>
+
+#include "runtime/common/os.h"
+
+namespace deadheat::runtime {
+
+namespace {
+
+constexpr int kMaxDescriptors = 1 << 16;  // higher numbers are not looked at: no edges, no accesses
+constexpr size_t kShared = 1 << 16;       // objects of pipes, and of pairs; more share one: too
+                                          // many edges, never too few
+constexpr Address kUnknown = 0, kNone = 1;
+
+Address entries[kMaxDescriptors];  // kUnknown, kNone or the object
+// Never touched: their addresses are the objects' names.
+uint64_t all_sockets, single[kMaxDescriptors], pipes[kShared], socket_pairs[kShared];
+uint32_t pairs;
+
+Address classify(int fd) {
+  struct stat status;
+  if (system_call(SYS_fstat, fd, reinterpret_cast<long>(&status)) < 0) return kNone;
+  switch (status.st_mode & S_IFMT) {
+    case S_IFIFO:
+      return address_of(&pipes[(status.st_ino * 31 + status.st_dev) % kShared]);
+    case S_IFSOCK:
+      return sockets_object();
+    case 0:  // an anonymous inode: eventfd, epoll, timerfd, signalfd
+      return address_of(&single[fd]);
+    default:
+      return kNone;
+  }
+}
+
+bool known(int fd) { return fd >= 0 && fd < kMaxDescriptors; }
+
+}  // namespace
+
+Address sockets_object() { return address_of(&all_sockets); }
+
+Address descriptor_object(int fd) {
+  if (!known(fd)) return 0;
+  Address entry = __atomic_load_n(&entries[fd], __ATOMIC_RELAXED);
+  if (entry == kUnknown) {
+    entry = classify(fd);
+    __atomic_store_n(&entries[fd], entry, __ATOMIC_RELAXED);
+  }
+  return entry == kNone ? 0 : entry;
+}
+
+void descriptor_used(Thread* thread, Address pc, int fd) {
+  if (known(fd)) was_read(thread, pc, &entries[fd], sizeof entries[fd]);
+}
+
+void descriptor_publishes(Thread* thread, Address pc, int fd) {
+  if (thread == nullptr) return;
+  descriptor_used(thread, pc, fd);
+  const Address object = descriptor_object(fd);
+  if (object != 0) on_happens_before(thread, pc, object);
+}
+
+void descriptor_received(Thread* thread, Address pc, int fd) {
+  if (thread == nullptr) return;
+  const Address object = descriptor_object(fd);
+  if (object != 0) on_happens_after(thread, pc, object);
+}
+
+namespace {
+
+void ends(Thread* thread, Address pc, int fd, bool close) {
+  if (!known(fd)) return;
+  if (thread != nullptr) {
+    // The reader of the other end sees the end of the stream.
+    const Address object = descriptor_object(fd);
+    if (object != 0) on_happens_before(thread, pc, object);
+    accessed(thread, pc, &entries[fd], sizeof entries[fd], close);
+    if (close && is_instrumented(pc))
+      on_memory_reset(thread, address_of(&entries[fd]), sizeof entries[fd]);
+  }
+  descriptor_forgotten(fd);
+}
+
+}  // namespace
+
+void descriptor_replaced(Thread* thread, Address pc, int fd) { ends(thread, pc, fd, false); }
+void descriptor_closes(Thread* thread, Address pc, int fd) { ends(thread, pc, fd, true); }
+
+void descriptors_paired(int a, int b) {
+  if (!known(a) || !known(b)) return;
+  const uint32_t pair = __atomic_fetch_add(&pairs, 1, __ATOMIC_RELAXED);
+  const Address object = address_of(&socket_pairs[pair % kShared]);
+  __atomic_store_n(&entries[a], object, __ATOMIC_RELAXED);
+  __atomic_store_n(&entries[b], object, __ATOMIC_RELAXED);
+}
+
+void descriptor_copied(int from, int to) {
+  if (!known(to)) return;
+  const Address object = descriptor_object(from);
+  __atomic_store_n(&entries[to], object == 0 ? kNone : object, __ATOMIC_RELAXED);
+}
+
+void descriptor_forgotten(int fd) {
+  if (known(fd)) __atomic_store_n(&entries[fd], kUnknown, __ATOMIC_RELAXED);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,33 @@
+// File descriptors as synchronisation. What is written to a pipe, socket or eventfd happens before
+// it is read, so each such descriptor names an object: pipes by their inode (both ends, however
+// they were opened), pairs of sockets one object a pair, other sockets one for all (who is
+// connected to whom is not known here: this can hide a race, never invent one), eventfds and the
+// like one a descriptor, carried on by dup. Regular files, directories and terminals order nothing.
+//
+// A descriptor is also a thing that can be raced on: every use counts as a read of its table entry
+// and close as a write. After a close the entry has no past: the number may come back through code
+// that we do not see.
+#pragma once
+
+#include "runtime/common/intercept/interceptor.h"
+
+namespace deadheat::runtime {
+
+// 0: does not synchronise.
+Address descriptor_object(int fd);
+
+void descriptor_used(Thread* thread, Address pc, int fd);
+void descriptor_publishes(Thread* thread, Address pc, int fd);  // before the real call
+void descriptor_received(Thread* thread, Address pc, int fd);   // after it
+void descriptor_closes(Thread* thread, Address pc, int fd);     // before the real close
+// Before a dup2 onto an open descriptor. The number is never free, and daemons put /dev/null under
+// descriptors that others still use: it races with a close, not with their use.
+void descriptor_replaced(Thread* thread, Address pc, int fd);
+
+void descriptors_paired(int a, int b);
+void descriptor_copied(int from, int to);
+void descriptor_forgotten(int fd);  // the number means something new
+
+Address sockets_object();
+
+}  // namespace deadheat::runtime

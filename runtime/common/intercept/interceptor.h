@@ -1,0 +1,95 @@
+// How an interceptor is written. INTERCEPT(int, close, (int fd)) { ... } defines the exported
+// function `close` and REAL(close), libc's. The C++ name is another one, so that no header's
+// declaration (its attributes, its exception specification, its being a builtin) applies to ours.
+//
+// Every interceptor does the real work whatever the runtime thinks, leaves errno as the real
+// function left it, and tells the mode only what happened: self() is null before the start and
+// after a thread's end. The caller's pc decides whether its accesses count: code that is not
+// instrumented must never be part of a report.
+#pragma once
+
+#include <pthread.h>
+
+#include "runtime/common/mode.h"
+#include "runtime/common/modules.h"
+#include "runtime/common/thread.h"
+
+namespace deadheat::runtime {
+
+// One per interceptor, collected by the linker in a section; real.cc fills in the functions.
+struct alignas(32) RealEntry {  // or the compiler would align them as it likes, with gaps
+  const char* name;
+  const char* version;  // null: the default one
+  void** function;
+};
+
+void resolve_real();  // all of them; may be called again
+
+template <typename Function>
+inline Function* resolved(Function*& real) {
+  if (__builtin_expect(real == nullptr, 0)) resolve_real();
+  return real;
+}
+
+// What the interceptors remember of a thread, also while self() is null.
+struct OnceCall;
+struct Local {
+  uint32_t kernel_id = 0;          // 0: not asked yet
+  uint32_t destructor_rounds = 0;  // of TLS destruction that are still to come
+  OnceCall* once = nullptr;
+  uint32_t pending_signals = 0;
+  const pthread_mutex_t* robust[8] = {};  // held; more than that are not followed
+};
+extern __thread Local local __attribute__((tls_model("initial-exec")));
+
+uint32_t own_kernel_id();
+// The thread ends: the next owner of what it holds comes after it.
+void leave_robust_mutexes(Thread* thread);
+
+inline Address address_of(const volatile void* pointer) {
+  return reinterpret_cast<Address>(pointer);
+}
+
+// The accesses of a libc function on behalf of its caller.
+inline void accessed(Thread* thread, Address pc, const volatile void* begin, size_t size,
+                     bool write) {
+  if (thread != nullptr && size != 0 && is_instrumented(pc))
+    on_range(thread, pc, address_of(begin), size, write);
+}
+inline void was_read(Thread* thread, Address pc, const volatile void* begin, size_t size) {
+  accessed(thread, pc, begin, size, false);
+}
+inline void was_written(Thread* thread, Address pc, const volatile void* begin, size_t size) {
+  accessed(thread, pc, begin, size, true);
+}
+
+}  // namespace deadheat::runtime
+
+// A function of ours that calls the program's. If that ends in a tail call of something that we
+// intercept, the return address is in here: the caller is the program (modules.cc).
+#define CALLS_PROGRAM __attribute__((section("deadheat_calls"), noinline))
+#define NO_TAIL_CALL __asm__ volatile("")  // after such a call, or ours would be one too
+#define EXPORTED extern "C" __attribute__((visibility("default"), used))
+#define CALLER reinterpret_cast<deadheat::runtime::Address>(__builtin_return_address(0))
+#define REAL(name) (deadheat::runtime::resolved(real_##name))
+
+// A real function that is needed without being intercepted.
+#define REAL_VERSION(result, name, version, parameters)                    \
+  using Type_##name = result parameters;                                   \
+  static Type_##name* real_##name;                                         \
+  [[gnu::section("deadheat_real"),                                         \
+    gnu::used]] static const deadheat::runtime::RealEntry entry_##name = { \
+      #name, version, reinterpret_cast<void**>(&real_##name)};
+#define REAL_FUNCTION(result, name, parameters) REAL_VERSION(result, name, nullptr, parameters)
+
+#define INTERCEPT_VERSION(result, name, version, parameters)  \
+  REAL_VERSION(result, name, version, parameters)             \
+  EXPORTED result intercept_##name parameters __asm__(#name); \
+  extern "C" result intercept_##name parameters
+
+#define INTERCEPT(result, name, parameters) INTERCEPT_VERSION(result, name, nullptr, parameters)
+
+// A second name of an intercepted function.
+#define INTERCEPT_ALIAS(result, alias, parameters)          \
+  EXPORTED result alias_##alias parameters __asm__(#alias); \
+  extern "C" result alias_##alias parameters

@@ -1,0 +1,279 @@
+// String functions. Lengths are found with the real functions, and only when they matter; what a
+// function looked at ends with the byte that decided its result.
+#include <locale.h>
+#include <stddef.h>
+#include <wchar.h>
+
+#include "runtime/common/intercept/interceptor.h"
+
+namespace deadheat::runtime {
+
+namespace {
+
+inline Thread* observed(Address pc) {
+  Thread* const thread = self();
+  return thread != nullptr && is_instrumented(pc) ? thread : nullptr;
+}
+
+inline void range(Thread* thread, Address pc, const void* begin, size_t size, bool write) {
+  if (size != 0) on_range(thread, pc, address_of(begin), size, write);
+}
+
+size_t length(const char* text) {
+  size_t size = 0;
+  while (text[size] != '\0') ++size;
+  return size;
+}
+
+size_t bounded_length(const char* text, size_t limit) {
+  size_t size = 0;
+  while (size < limit && text[size] != '\0') ++size;
+  return size;
+}
+
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; }
+
+void compares(Address pc, const char* a, const char* b, size_t limit, bool fold) {
+  Thread* const thread = observed(pc);
+  if (thread == nullptr || limit == 0) return;
+  size_t i = 0;
+  while (i + 1 < limit && a[i] != '\0' && (fold ? lower(a[i]) == lower(b[i]) : a[i] == b[i])) ++i;
+  range(thread, pc, a, i + 1, false);
+  range(thread, pc, b, i + 1, false);
+}
+
+void reads(Address pc, const char* text) {
+  Thread* const thread = observed(pc);
+  if (thread != nullptr) range(thread, pc, text, length(text) + 1, false);
+}
+
+// At most `limit` characters and the final 0 are copied behind `offset`.
+void copies(Address pc, char* to, size_t offset, const char* from, size_t limit, bool terminated) {
+  Thread* const thread = observed(pc);
+  if (thread == nullptr) return;
+  const size_t size = bounded_length(from, limit);
+  range(thread, pc, from, size < limit ? size + 1 : size, false);
+  if (offset != 0) range(thread, pc, to, offset, false);
+  range(thread, pc, to + offset, size + (terminated || size < limit ? 1 : 0), true);
+}
+
+void appends(Address pc, char* to, const char* from, size_t limit) {
+  if (observed(pc) != nullptr) copies(pc, to, length(to), from, limit, true);
+}
+
+// strncpy: what is left of the room is filled with zeros.
+void fills(Address pc, char* to, const char* from, size_t room) {
+  Thread* const thread = observed(pc);
+  if (thread == nullptr) return;
+  const size_t size = bounded_length(from, room);
+  range(thread, pc, from, size < room ? size + 1 : size, false);
+  range(thread, pc, to, room, true);
+}
+
+char* searched(Address pc, const char* text, char* found) {
+  Thread* const thread = observed(pc);
+  if (thread == nullptr) return found;
+  const size_t seen = found == nullptr ? length(text) + 1 : static_cast<size_t>(found - text) + 1;
+  range(thread, pc, text, seen, false);
+  return found;
+}
+
+}  // namespace
+
+INTERCEPT(size_t, strlen, (const char* text)) {
+  const size_t size = REAL(strlen)(text);
+  was_read(self(), CALLER, text, size + 1);
+  return size;
+}
+
+INTERCEPT(size_t, strnlen, (const char* text, size_t limit)) {
+  const size_t size = REAL(strnlen)(text, limit);
+  was_read(self(), CALLER, text, size < limit ? size + 1 : size);
+  return size;
+}
+
+INTERCEPT(size_t, wcslen, (const wchar_t* text)) {
+  const size_t size = REAL(wcslen)(text);
+  was_read(self(), CALLER, text, (size + 1) * sizeof *text);
+  return size;
+}
+
+INTERCEPT(int, strcmp, (const char* a, const char* b)) {
+  compares(CALLER, a, b, SIZE_MAX, false);
+  return REAL(strcmp)(a, b);
+}
+
+INTERCEPT(int, strncmp, (const char* a, const char* b, size_t limit)) {
+  compares(CALLER, a, b, limit, false);
+  return REAL(strncmp)(a, b, limit);
+}
+
+INTERCEPT(int, strcasecmp, (const char* a, const char* b)) {
+  compares(CALLER, a, b, SIZE_MAX, true);
+  return REAL(strcasecmp)(a, b);
+}
+
+INTERCEPT(int, strncasecmp, (const char* a, const char* b, size_t limit)) {
+  compares(CALLER, a, b, limit, true);
+  return REAL(strncasecmp)(a, b, limit);
+}
+
+INTERCEPT(int, strcoll, (const char* a, const char* b)) {
+  reads(CALLER, a);
+  reads(CALLER, b);
+  return REAL(strcoll)(a, b);
+}
+
+INTERCEPT(char*, strchr, (const char* text, int c)) {
+  return searched(CALLER, text, REAL(strchr)(text, c));
+}
+
+INTERCEPT(char*, index, (const char* text, int c)) {
+  return searched(CALLER, text, REAL(index)(text, c));
+}
+
+INTERCEPT(char*, strchrnul, (const char* text, int c)) {
+  return searched(CALLER, text, REAL(strchrnul)(text, c));
+}
+
+INTERCEPT(char*, strrchr, (const char* text, int c)) {
+  reads(CALLER, text);
+  return REAL(strrchr)(text, c);
+}
+
+INTERCEPT(char*, rindex, (const char* text, int c)) {
+  reads(CALLER, text);
+  return REAL(rindex)(text, c);
+}
+
+INTERCEPT(char*, strstr, (const char* text, const char* part)) {
+  reads(CALLER, text);
+  reads(CALLER, part);
+  return REAL(strstr)(text, part);
+}
+
+INTERCEPT(char*, strcasestr, (const char* text, const char* part)) {
+  reads(CALLER, text);
+  reads(CALLER, part);
+  return REAL(strcasestr)(text, part);
+}
+
+INTERCEPT(size_t, strspn, (const char* text, const char* set)) {
+  const size_t size = REAL(strspn)(text, set);
+  was_read(self(), CALLER, text, size + 1);
+  reads(CALLER, set);
+  return size;
+}
+
+INTERCEPT(size_t, strcspn, (const char* text, const char* set)) {
+  const size_t size = REAL(strcspn)(text, set);
+  was_read(self(), CALLER, text, size + 1);
+  reads(CALLER, set);
+  return size;
+}
+
+INTERCEPT(char*, strpbrk, (const char* text, const char* set)) {
+  reads(CALLER, set);
+  return searched(CALLER, text, REAL(strpbrk)(text, set));
+}
+
+INTERCEPT(char*, strcpy, (char* to, const char* from)) {
+  copies(CALLER, to, 0, from, SIZE_MAX, true);
+  return REAL(strcpy)(to, from);
+}
+
+INTERCEPT(char*, stpcpy, (char* to, const char* from)) {
+  copies(CALLER, to, 0, from, SIZE_MAX, true);
+  return REAL(stpcpy)(to, from);
+}
+
+INTERCEPT(char*, __stpcpy, (char* to, const char* from)) {
+  copies(CALLER, to, 0, from, SIZE_MAX, true);
+  return REAL(__stpcpy)(to, from);
+}
+
+INTERCEPT(char*, strncpy, (char* to, const char* from, size_t room)) {
+  fills(CALLER, to, from, room);
+  return REAL(strncpy)(to, from, room);
+}
+
+INTERCEPT(char*, stpncpy, (char* to, const char* from, size_t room)) {
+  fills(CALLER, to, from, room);
+  return REAL(stpncpy)(to, from, room);
+}
+
+INTERCEPT(char*, strcat, (char* to, const char* from)) {
+  appends(CALLER, to, from, SIZE_MAX);
+  return REAL(strcat)(to, from);
+}
+
+INTERCEPT(char*, strncat, (char* to, const char* from, size_t limit)) {
+  appends(CALLER, to, from, limit);
+  return REAL(strncat)(to, from, limit);
+}
+
+// The copy's own history begins with its allocation.
+INTERCEPT(char*, strdup, (const char* text)) {
+  reads(CALLER, text);
+  return REAL(strdup)(text);
+}
+
+INTERCEPT(char*, __strdup, (const char* text)) {
+  reads(CALLER, text);
+  return REAL(__strdup)(text);
+}
+
+INTERCEPT(char*, strndup, (const char* text, size_t limit)) {
+  if (observed(CALLER) != nullptr) {
+    const size_t size = bounded_length(text, limit);
+    was_read(self(), CALLER, text, size < limit ? size + 1 : size);
+  }
+  return REAL(strndup)(text, limit);
+}
+
+INTERCEPT(char*, __strcpy_chk, (char* to, const char* from, size_t room)) {
+  copies(CALLER, to, 0, from, SIZE_MAX, true);
+  return REAL(__strcpy_chk)(to, from, room);
+}
+
+INTERCEPT(char*, __stpcpy_chk, (char* to, const char* from, size_t room)) {
+  copies(CALLER, to, 0, from, SIZE_MAX, true);
+  return REAL(__stpcpy_chk)(to, from, room);
+}
+
+INTERCEPT(char*, __strncpy_chk, (char* to, const char* from, size_t size, size_t room)) {
+  fills(CALLER, to, from, size);
+  return REAL(__strncpy_chk)(to, from, size, room);
+}
+
+INTERCEPT(char*, __stpncpy_chk, (char* to, const char* from, size_t size, size_t room)) {
+  fills(CALLER, to, from, size);
+  return REAL(__stpncpy_chk)(to, from, size, room);
+}
+
+INTERCEPT(char*, __strcat_chk, (char* to, const char* from, size_t room)) {
+  appends(CALLER, to, from, SIZE_MAX);
+  return REAL(__strcat_chk)(to, from, room);
+}
+
+INTERCEPT(char*, __strncat_chk, (char* to, const char* from, size_t limit, size_t room)) {
+  appends(CALLER, to, from, limit);
+  return REAL(__strncat_chk)(to, from, limit, room);
+}
+
+// Conversions look at the text up to where they stopped.
+INTERCEPT(long, strtol, (const char* text, char** end, int base)) {
+  char* stopped = nullptr;
+  const long result = REAL(strtol)(text, &stopped, base);
+  if (stopped == nullptr) return result;  // no such base
+  was_read(self(), CALLER, text, static_cast<size_t>(stopped - text) + 1);
+  if (end != nullptr) *end = stopped;
+  return result;
+}
+
+INTERCEPT(int, atoi, (const char* text)) {
+  reads(CALLER, text);
+  return REAL(atoi)(text);
+}
+
+}  // namespace deadheat::runtime

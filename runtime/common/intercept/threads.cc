@@ -1,0 +1,282 @@
+// Threads: a trampoline runs in front of the program's start routine, and a TLS key of ours, whose
+// destructor puts itself off until the last round, tells when the last of the program's TLS
+// destructors has run (C++ thread_local ones run before all keys).
+//
+// pthread_exit, thrd_exit and cancellation end in the same TLS destruction and need no interceptor.
+#include <limits.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <threads.h>
+#include <time.h>
+
+#include "runtime/common/arena.h"
+#include "runtime/common/blocking.h"
+#include "runtime/common/intercept/interceptor.h"
+#include "runtime/common/intercept/signals.h"
+#include "runtime/common/intercept/start.h"
+#include "runtime/common/intercept/thread_table.h"
+#include "runtime/common/os.h"
+
+namespace deadheat::runtime {
+
+// Shared by creator and created; who is last frees it.
+struct ThreadStart {
+  void* (*routine)(void*);
+  int (*c11_routine)(void*);
+  void* argument;
+  Thread* thread;
+  bool joinable;
+  uint32_t users;
+  Lock lock;
+  bool listed;
+};
+
+namespace {
+
+pthread_key_t key;
+uint32_t alive = 1;
+
+void count_alive(int change) { __atomic_fetch_add(&alive, change, __ATOMIC_RELAXED); }
+
+// Creator and created both come here, whoever is first lists the thread: the created one may be
+// joined by a third before pthread_create has returned.
+// The name is read only if the created one has not begun: later its memory may be gone.
+void list_thread(ThreadStart* start, const pthread_t* name) {
+  {
+    const Locked locked(start->lock);
+    if (start->joinable && start->thread != nullptr && !start->listed)
+      thread_table_add(*name, start->thread);
+    start->listed = true;
+  }
+  if (__atomic_sub_fetch(&start->users, 1, __ATOMIC_ACQ_REL) == 0) arena_free(start, sizeof *start);
+}
+
+struct Stack {
+  void* begin = nullptr;
+  size_t size = 0;
+};
+
+// With the static TLS, which lies in it. Allocates: while self() is null nobody hears of that.
+Stack own_stack() {
+  Stack stack;
+  pthread_attr_t attributes;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return stack;
+  pthread_attr_getstack(&attributes, &stack.begin, &stack.size);
+  pthread_attr_destroy(&attributes);
+  return stack;
+}
+
+void thread_ends(void* value) {
+  if (local.destructor_rounds > 1) {
+    --local.destructor_rounds;
+    pthread_setspecific(key, value);
+    return;
+  }
+  Thread* const thread = self();
+  if (thread == nullptr) return;
+  tls_self = nullptr;  // a signal handler that comes now must not find half a thread
+  leave_robust_mutexes(thread);
+  on_thread_finish(thread);
+  count_alive(-1);
+}
+
+void watch_end(Thread* thread) {
+  local.destructor_rounds = PTHREAD_DESTRUCTOR_ITERATIONS;
+  pthread_setspecific(key, thread);
+}
+
+void enter_thread(ThreadStart* start) {
+  Thread* const thread = start->thread;
+  const pthread_t name = pthread_self();
+  list_thread(start, &name);
+  if (thread == nullptr) return;
+  watch_end(thread);
+  const Stack stack = own_stack();
+  const Inside inside(thread);
+  tls_self = thread;
+  on_thread_start(thread);
+  if (stack.size != 0) on_memory_reset(thread, address_of(stack.begin), stack.size);
+}
+
+CALLS_PROGRAM void* run_thread(void* argument) {
+  auto* const start = static_cast<ThreadStart*>(argument);
+  const auto routine = start->routine;
+  void* const own_argument = start->argument;
+  enter_thread(start);
+  void* const result = routine(own_argument);
+  NO_TAIL_CALL;
+  return result;
+}
+
+CALLS_PROGRAM int run_c11_thread(void* argument) {
+  auto* const start = static_cast<ThreadStart*>(argument);
+  const auto routine = start->c11_routine;
+  void* const own_argument = start->argument;
+  enter_thread(start);
+  const int result = routine(own_argument);
+  NO_TAIL_CALL;
+  return result;
+}
+
+ThreadStart* prepare(Thread* parent, Address pc, void* argument, bool joinable) {
+  auto* const start = arena_new<ThreadStart>();
+  if (start == nullptr) return nullptr;
+  start->argument = argument;
+  start->joinable = joinable;
+  start->users = 2;
+  start->thread = on_thread_create(parent, pc);
+  if (!joinable && start->thread != nullptr) on_thread_detach(start->thread);
+  if (start->thread != nullptr) count_alive(1);
+  return start;
+}
+
+void give_up(Thread* parent, ThreadStart* start) {
+  if (start->thread != nullptr) {
+    on_thread_cancel_create(parent, start->thread);
+    count_alive(-1);
+  }
+  arena_free(start, sizeof *start);
+}
+
+void was_joined(pthread_t name, Thread* joined, Address pc) {
+  if (joined == nullptr) return;
+  thread_table_remove(name, joined);
+  if (self() != nullptr) on_thread_join(self(), joined, pc);
+}
+
+// The real join then only waits for the last steps of a thread that is over.
+bool await_end(Thread* other, Address pc, clockid_t clock = 0, const timespec* until = nullptr) {
+  Thread* const thread = self();
+  if (other == nullptr || other == thread || !scheduled(thread)) return true;
+  return mode_await_end(thread, pc, other,
+                        until == nullptr ? kForever : mode_deadline(clock, until));
+}
+
+// Before the real detach: afterwards the name may be another thread's.
+void will_detach(pthread_t name) {
+  Thread* const thread = thread_table_find(name);
+  if (thread == nullptr) return;
+  thread_table_remove(name, thread);
+  on_thread_detach(thread);
+}
+
+}  // namespace
+
+void threads_start() {
+  pthread_key_create(&key, thread_ends);
+  if (self() == nullptr) return;
+  thread_table_add(pthread_self(), self());
+  watch_end(self());
+}
+
+void threads_before_fork() { thread_table_lock(); }
+void threads_after_fork(bool child) {
+  thread_table_unlock();
+  if (child) alive = 1;
+}
+
+uint32_t threads_alive() { return __atomic_load_n(&alive, __ATOMIC_RELAXED); }
+
+INTERCEPT(int, pthread_create,
+          (pthread_t * name, const pthread_attr_t* attributes, void* (*routine)(void*),
+           void* argument)) {
+  start_runtime();
+  Thread* const parent = self();
+  int detached = PTHREAD_CREATE_JOINABLE;
+  if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &detached);
+  ThreadStart* const start =
+      parent == nullptr ? nullptr
+                        : prepare(parent, CALLER, argument, detached == PTHREAD_CREATE_JOINABLE);
+  if (start == nullptr) return REAL(pthread_create)(name, attributes, routine, argument);
+  start->routine = routine;
+  const int result = REAL(pthread_create)(name, attributes, run_thread, start);
+  if (result == 0) {
+    list_thread(start, name);
+    point(parent, CALLER, Point::kCreate, nullptr);
+  } else {
+    give_up(parent, start);
+  }
+  return result;
+}
+
+INTERCEPT(int, pthread_join, (pthread_t name, void** value)) {
+  Thread* const joined = thread_table_find(name);
+  await_end(joined, CALLER);
+  const int result = REAL(pthread_join)(name, value);
+  if (result == 0) was_joined(name, joined, CALLER);
+  return result;
+}
+
+INTERCEPT(int, pthread_tryjoin_np, (pthread_t name, void** value)) {
+  Thread* const joined = thread_table_find(name);
+  const int result = REAL(pthread_tryjoin_np)(name, value);
+  if (result == 0) was_joined(name, joined, CALLER);
+  return result;
+}
+
+INTERCEPT(int, pthread_timedjoin_np, (pthread_t name, void** value, const timespec* until)) {
+  Thread* const joined = thread_table_find(name);
+  if (!await_end(joined, CALLER, CLOCK_REALTIME, until)) return ETIMEDOUT;
+  const int result = REAL(pthread_timedjoin_np)(name, value, until);
+  if (result == 0) was_joined(name, joined, CALLER);
+  return result;
+}
+
+INTERCEPT(int, pthread_clockjoin_np,
+          (pthread_t name, void** value, clockid_t clock, const timespec* until)) {
+  Thread* const joined = thread_table_find(name);
+  if (!await_end(joined, CALLER, clock, until)) return ETIMEDOUT;
+  const int result = REAL(pthread_clockjoin_np)(name, value, clock, until);
+  if (result == 0) was_joined(name, joined, CALLER);
+  return result;
+}
+
+INTERCEPT(int, pthread_detach, (pthread_t name)) {
+  will_detach(name);
+  return REAL(pthread_detach)(name);
+}
+
+INTERCEPT(int, pthread_setname_np, (pthread_t name, const char* text)) {
+  const int result = REAL(pthread_setname_np)(name, text);
+  Thread* const named = pthread_equal(name, pthread_self()) ? self() : thread_table_find(name);
+  if (result == 0 && named != nullptr) on_thread_name(named, text);
+  return result;
+}
+
+INTERCEPT(int, prctl, (int option, long a, long b, long c, long d)) {
+  const int result = REAL(prctl)(option, a, b, c, d);
+  if (result == 0 && option == PR_SET_NAME && self() != nullptr)
+    on_thread_name(self(), reinterpret_cast<const char*>(a));
+  return result;
+}
+
+INTERCEPT(int, thrd_create, (thrd_t * name, thrd_start_t routine, void* argument)) {
+  start_runtime();
+  Thread* const parent = self();
+  ThreadStart* const start = parent == nullptr ? nullptr : prepare(parent, CALLER, argument, true);
+  if (start == nullptr) return REAL(thrd_create)(name, routine, argument);
+  start->c11_routine = routine;
+  const int result = REAL(thrd_create)(name, run_c11_thread, start);
+  if (result == thrd_success) {
+    list_thread(start, name);
+    point(parent, CALLER, Point::kCreate, nullptr);
+  } else {
+    give_up(parent, start);
+  }
+  return result;
+}
+
+INTERCEPT(int, thrd_join, (thrd_t name, int* value)) {
+  Thread* const joined = thread_table_find(name);
+  await_end(joined, CALLER);
+  const int result = REAL(thrd_join)(name, value);
+  if (result == thrd_success) was_joined(name, joined, CALLER);
+  return result;
+}
+
+INTERCEPT(int, thrd_detach, (thrd_t name)) {
+  will_detach(name);
+  return REAL(thrd_detach)(name);
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,124 @@
+// What a mode is: one function per event kind of the trace (abi/trace_format.h). Hooks and
+// interceptors call them; detect/, record/ and schedule/ each define all of them, and a program is
+// bound to one of the libraries when it starts. What only schedule/ has is in blocking.h.
+//
+// Order is part of the contract. What acquires is called after the real operation succeeded, what
+// releases before the real operation, so that the order of the calls on one object is an order that
+// the real operations can have had. Nothing here blocks for long, allocates from the program's heap
+// or sets errno.
+//
+// Objects are addresses. One address may serve as several kinds of object (a mutex inside a
+// semaphore, say); a mode keeps the kinds apart as docs/design/trace-engines.md says.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace deadheat::runtime {
+
+using Address = uintptr_t;
+
+// The mode's state of one thread; see thread.h for what all modes share.
+struct Thread;
+
+enum class MemoryOrder : uint8_t {  // numbers of the trace format (plain = 0)
+  kPlain,
+  kRelaxed,
+  kConsume,
+  kAcquire,
+  kRelease,
+  kAcqRel,
+  kSeqCst
+};
+
+enum class AtomicKind : uint8_t { kLoad, kStore, kReadModifyWrite };
+
+// --- Life of the process. Called by common/start.cc.
+void mode_start();   // once; the calling thread is thread 0 and becomes so inside (tls_self).
+                     // Options are parsed and modules known.
+void mode_finish();  // the program ends in good order: flush; may be called while threads run, with
+                     // self() null, and again after an exec that failed.
+                     // Returns only if the exit code need not change.
+int mode_exit_code(int status);  // what the process should exit with instead of `status`
+
+// An instrumented object was loaded; its code has not run yet. Weak.
+void mode_modules_changed();
+
+// --- Fork of the process. The child goes on alone with one thread.
+void mode_before_fork(Thread* self);
+void mode_after_fork_parent(Thread* self);
+void mode_after_fork_child(Thread* self);
+
+// --- Threads. `create` in the parent before the real creation (it is the fork event); `start` in
+// the new thread before anything of the program's runs there; `finish` in it when the last TLS
+// destructor has run; `join` in the joiner after the real join; `cancel_create` if creation failed.
+Thread* on_thread_create(Thread* parent, Address pc);
+void on_thread_start(Thread* self);
+void on_thread_finish(Thread* self);
+void on_thread_join(Thread* self, Thread* joined, Address pc);  // frees `joined`
+void on_thread_detach(Thread* detached);  // nobody will join it: its end frees it
+void on_thread_cancel_create(Thread* parent, Thread* never_started);
+void on_thread_name(Thread* thread, const char* name);
+
+// --- Plain accesses of any length (memory functions, system calls that fill buffers).
+void on_range(Thread* self, Address pc, Address begin, size_t size, bool write);
+
+// --- Locks. `shared`: read side of a read-write lock. Recursive holds are reported each time.
+void on_lock(Thread* self, Address pc, Address lock, bool shared);
+void on_unlock(Thread* self, Address pc, Address lock, bool shared);
+void on_lock_destroy(Thread* self, Address pc, Address lock);  // forget it
+
+// --- Other synchronisation.
+void on_notify(Thread* self, Address pc, Address condition);
+void on_wait(Thread* self, Address pc, Address condition);
+// The number of threads that a phase waits for, from the barrier's initialisation (0: forget it).
+void on_barrier_init(Thread* self, Address pc, Address barrier, uint32_t count);
+void on_barrier_enter(Thread* self, Address pc, Address barrier);
+void on_barrier_leave(Thread* self, Address pc, Address barrier);
+void on_semaphore_post(Thread* self, Address pc, Address semaphore);
+void on_semaphore_wait(Thread* self, Address pc, Address semaphore);
+void on_once_done(Thread* self, Address pc, Address once);
+void on_once_seen(Thread* self, Address pc, Address once);
+// Everything else that orders: annotations, pipes, sockets, signals, exit handlers.
+void on_happens_before(Thread* self, Address pc, Address object);
+void on_happens_after(Thread* self, Address pc, Address object);
+void on_fence(Thread* self, Address pc, MemoryOrder order);
+
+// --- Memory. The block's header is already in place (heap.h).
+void on_alloc(Thread* self, Address pc, Address block, size_t size);
+// The first bytes of memory that the program got, as an atomic write of unknown order: who uses it
+// without order races with having got it, but the owner's own first write takes its place.
+void on_fresh(Thread* self, Address pc, Address begin, size_t size);
+void on_free(Thread* self, Address pc, Address block, size_t size);
+// Mapped, unmapped, or a stack that is used anew: the history of the bytes ends without an access.
+void on_memory_reset(Thread* self, Address begin, size_t size);
+
+// --- Stack of calls, also used by interceptors that call back into the program.
+void on_function_entry(Thread* self, Address pc);
+void on_function_exit(Thread* self);
+// A longjmp leaves the frames whose return addresses are among these words of the stack, innermost
+// first; the calls that are on top of the mode's stack and are found there are over. Weak: a mode
+// without a stack of calls need not define it (intercept/jumps.cc).
+void on_jump(Thread* self, const Address* begin, const Address* end);
+
+// How many calls that stack holds, for tests of it. Weak, 0 in a mode without one.
+size_t call_depth(const Thread* self);
+
+// --- Signal handlers. Around the program's handler, in the thread that it interrupts. If that
+// thread was inside the mode (ThreadCommon::critical), the handler runs unseen: self() is null
+// until the end. Returns what on_signal_end needs.
+Thread* on_signal_begin(Thread* self);
+void on_signal_end(Thread* hidden);
+
+// --- Uninstrumented code (RDIT). `arguments` are the pointer-sized arguments; at the end, the
+// result if there is one.
+void on_region_begin(Thread* self, Address pc, Address callee, const Address* arguments,
+                     size_t count);
+void on_region_end(Thread* self, Address pc, const Address* results, size_t count);
+
+// --- Annotations that change what is looked at.
+void on_ignore_begin(Thread* self, bool reads, bool writes, bool sync);
+void on_ignore_end(Thread* self, bool reads, bool writes, bool sync);
+void on_benign_race(Thread* self, Address begin, size_t size, const char* why);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,48 @@
+// Text without stdio: appends to a fixed buffer and writes it to a descriptor in one call, so that
+// lines of threads and processes do not mix. Text that does not fit is cut, with "..." at the end.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+namespace deadheat::runtime {
+
+class Text {
+ public:
+  Text(char* buffer, size_t capacity) : begin_(buffer), capacity_(capacity) {}
+
+  Text& operator<<(const char* text);
+  Text& operator<<(char c) { return put(&c, 1); }
+  Text& decimal(uint64_t value);
+  Text& signed_decimal(int64_t value);
+  Text& hex(uint64_t value);       // 0x...
+  Text& quoted(const char* text);  // a JSON string
+  Text& put(const char* text, size_t size);
+
+  const char* data() const { return begin_; }
+  size_t size() const { return size_; }
+  bool cut() const { return cut_; }
+  void clear() { size_ = 0, cut_ = false; }
+  const char* c_str();  // with a final 0
+
+ private:
+  char* begin_;
+  size_t capacity_;
+  size_t size_ = 0;
+  bool cut_ = false;
+};
+
+template <size_t N>
+class TextBuffer : public Text {
+ public:
+  TextBuffer() : Text(buffer_, N) {}
+
+ private:
+  char buffer_[N];
+};
+
+// One line to standard error, or where log_path points.
+void say(const char* line);
+void write_log(const char* text, size_t size);
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,138 @@
+#include "runtime/common/raw.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "runtime/common/modules.h"
+#include "runtime/common/options.h"
+#include "runtime/common/os.h"
+
+extern "C" __attribute__((weak, visibility("default"))) const char* __tsan_default_suppressions();
+extern "C" const char* __tsan_default_suppressions() { return ""; }
+
+namespace deadheat::runtime {
+
+namespace {
+
+constexpr size_t kMaxModuleIds = 4096;
+bool module_written[kMaxModuleIds];
+
+}  // namespace
+
+void raw_module(const Module& module) {
+  if (module.id >= kMaxModuleIds || module_written[module.id]) return;
+  module_written[module.id] = true;
+  static const char* const kNames[] = {"no", "yes", "regions"};
+  TextBuffer<2048> line;
+  line << R"({"t":"module","pid":)";
+  line.decimal(process_id()) << R"(,"id":)";
+  line.decimal(module.id) << R"(,"path":)";
+  line.quoted(module.path) << R"(,"build_id":)";
+  line.quoted(module.build_id) << R"(,"base":)";
+  line.decimal(module.base) << R"(,"begin":)";
+  line.decimal(module.begin) << R"(,"end":)";
+  line.decimal(module.end) << R"(,"instrumented":")"
+                           << kNames[static_cast<size_t>(module.instrumented)] << "\"}\n";
+  append_raw(line.data(), line.size());
+}
+
+void raw_place(Text& out, Address pc) {
+  const Module* const module = find_module(pc);
+  if (module == nullptr) {
+    out << "[-1,";
+    out.decimal(pc) << ']';
+    return;
+  }
+  raw_module(*module);
+  out << '[';
+  out.decimal(module->id) << ',';
+  out.decimal(pc - module->base) << ']';
+}
+
+void raw_stack(Text& out, const Address* pcs, size_t depth, Address step_back) {
+  out << R"("stack":[)";
+  bool first = true;
+  for (size_t i = 0; i < depth; ++i) {
+    const Module* const module = find_module(pcs[i] - step_back);
+    if (module != nullptr && module->ours) continue;  // our wrappers are no part of the program
+    if (!first) out << ',';
+    first = false;
+    raw_place(out, pcs[i] - step_back);
+  }
+  out << ']';
+}
+
+namespace {
+
+void put_command(Text& out) {
+  char text[2048];
+  const int fd = open_file("/proc/self/cmdline", O_RDONLY);
+  const long size = fd < 0 ? 0 : read_file(fd, text, sizeof text - 1);
+  if (fd >= 0) close_file(fd);
+  text[size > 0 ? size : 0] = '\0';
+  out << '[';
+  for (long at = 0; at < size; at += static_cast<long>(strlen(text + at)) + 1) {
+    if (at > 0) out << ',';
+    out.quoted(text + at);
+  }
+  out << ']';
+}
+
+}  // namespace
+
+const char* raw_compiler_name() {
+  bool plain = false, regions = false;
+  for (size_t i = 0; const Module* const module = module_at(i); ++i) {
+    plain |= module->plain_objects > module->pass_objects;
+    regions |= module->pass_objects > 0;
+  }
+  if (regions) return plain ? "mixed" : "clang+regions";
+  return plain ? "plain" : "none";
+}
+
+bool raw_reports() { return runtime_options().raw_path[0] != '\0'; }
+
+void append_raw(const char* line, size_t size) {
+  const int fd = open_file(runtime_options().raw_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
+  if (fd < 0) {
+    static bool said;
+    if (!said) say("cannot write raw_path: reports are lost");
+    said = true;
+    return;
+  }
+  write_all(fd, line, size);
+  close_file(fd);
+}
+
+void raw_process_line(const char* mode) {
+  memset(module_written, 0, sizeof module_written);
+  if (!raw_reports()) return;
+  static char buffer[64 << 10];
+  Text line(buffer, sizeof buffer);
+  line << R"({"t":"process","v":1,"pid":)";
+  line.decimal(process_id()) << R"(,"ppid":)";
+  line.decimal(static_cast<uint64_t>(system_call(SYS_getppid)))
+      << R"(,"mode":")" << mode << R"(","command":)";
+  put_command(line);
+  line << R"(,"suppressions":)";
+  line.quoted(__tsan_default_suppressions()) << "}\n";
+  append_raw(line.data(), line.size());
+}
+
+void raw_instrumented_modules() {
+  for (size_t i = 0; const Module* const module = module_at(i); ++i)
+    if (module->instrumented != Instrumentation::kNo) raw_module(*module);
+}
+
+void raw_counters(Text& out, const CounterEntry* counters, size_t count) {
+  out << R"("counters":[)";
+  for (size_t i = 0; i < count; ++i) {
+    if (i > 0) out << ',';
+    out << R"({"name":")" << counters[i].name << R"(","value":)";
+    out.decimal(counters[i].value) << R"(,"what":")" << counters[i].what << R"(","loss":)"
+                                   << (counters[i].loss ? "true" : "false") << '}';
+  }
+  out << ']';
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,31 @@
+// Raw reports, the JSON lines that the host reads (abi/raw_report.md): what all modes write the
+// same way.
+#pragma once
+
+#include "runtime/common/mode.h"
+#include "runtime/common/print.h"
+
+namespace deadheat::runtime {
+
+bool raw_reports();  // raw_path is set
+void append_raw(const char* line, size_t size);
+void raw_process_line(const char* mode);  // the first line of a process: no module was named yet
+void raw_instrumented_modules();          // a line for each that has none
+const char* raw_compiler_name();          // which kinds of instrumented objects were met
+
+struct Module;
+void raw_module(const Module& module);  // its line, once
+// [module, offset]; writes the module's line first, if it has none.
+void raw_place(Text& out, Address pc);
+// "stack":[...], without our own frames; `step_back` 1 where the addresses are return addresses.
+void raw_stack(Text& out, const Address* pcs, size_t depth, Address step_back);
+
+struct CounterEntry {
+  const char* name;
+  uint64_t value;
+  const char* what;
+  bool loss;
+};
+void raw_counters(Text& out, const CounterEntry* counters, size_t count);  // "counters":[...]
+
+}  // namespace deadheat::runtime

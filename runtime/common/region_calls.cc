@@ -1,0 +1,71 @@
+// The calls that our clang pass compiles into a program (abi/regions.h): is the callee
+// instrumented, and if not, a region for the mode.
+//
+// The answer about a callee is kept by the caller. It is given by address only: a function that our
+// pass registered, code of a module that is instrumented without tables, and libc and its like,
+// which the interceptors model, need no region.
+#include "abi/regions.h"
+#include "runtime/common/intercept/interceptor.h"
+
+using deadheat::runtime::Address;
+using deadheat::runtime::address_of;
+using deadheat::runtime::self;
+using deadheat::runtime::Thread;
+
+namespace {
+
+bool needs_no_region(Address function) {
+  if (deadheat::runtime::is_instrumented_function(function)) return true;
+  const deadheat::runtime::Module* const module = deadheat::runtime::find_module(function);
+  return module != nullptr && (module->known || module->ours);
+}
+
+int enter(Thread* thread, Address pc, Address function, const void* const* arguments,
+          unsigned count) {
+  on_region_begin(thread, pc, function, reinterpret_cast<const Address*>(arguments), count);
+  return 1;
+}
+
+// Inside an interceptor that hides what it calls nothing is looked at, regions neither.
+bool looking(Thread* thread) {
+  return thread != nullptr && deadheat::runtime::common(thread).inside == 0;
+}
+
+}  // namespace
+
+EXPORTED int __deadheat_region_begin(const void* callee, unsigned char* state,
+                                     const void* const* arguments, unsigned count) {
+  Thread* const thread = self();
+  if (!looking(thread)) return 0;
+  const Address function = deadheat::runtime::resolve_plt(address_of(callee));
+  if (__atomic_load_n(state, __ATOMIC_RELAXED) == DEADHEAT_CALLEE_UNKNOWN) {
+    const bool known = needs_no_region(function);
+    __atomic_store_n(state, known ? DEADHEAT_CALLEE_KNOWN : DEADHEAT_CALLEE_OUTSIDE,
+                     __ATOMIC_RELAXED);
+    if (known) return 0;
+  }
+  return enter(thread, CALLER, function, arguments, count);
+}
+
+EXPORTED int __deadheat_region_begin_indirect(const void* callee, const void** known,
+                                              const void* const* arguments, unsigned count) {
+  Thread* const thread = self();
+  if (!looking(thread)) return 0;
+  const Address function = deadheat::runtime::resolve_plt(address_of(callee));
+  if (needs_no_region(function)) {
+    __atomic_store_n(known, callee, __ATOMIC_RELAXED);
+    return 0;
+  }
+  return enter(thread, CALLER, function, arguments, count);
+}
+
+EXPORTED void __deadheat_region_end(const void* result) {
+  Thread* const thread = self();
+  if (thread == nullptr) return;
+  const Address address = address_of(result);
+  on_region_end(thread, CALLER, &address, result != nullptr ? 1 : 0);
+}
+
+EXPORTED void __deadheat_register_functions(const void* const* begin, const void* const* end) {
+  deadheat::runtime::module_add_functions(begin, end);
+}

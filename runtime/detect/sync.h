@@ -1,0 +1,92 @@
+// Synchronisation objects: an address and a kind lead to clocks. Found through a hash table whose
+// shards are chosen by 64-byte lines, so that a freed block can take its objects with it; a bit per
+// line says whether there are any. The shard's lock is held while an object is looked at, and, for
+// atomics, while the program's operation is done, so that clocks change in the order of the values.
+#pragma once
+
+#include "runtime/common/segment_map.h"
+#include "runtime/detect/threads.h"
+
+namespace deadheat::runtime {
+
+inline bool acquires(MemoryOrder order) {
+  return order == MemoryOrder::kAcquire || order == MemoryOrder::kConsume ||
+         order == MemoryOrder::kAcqRel || order == MemoryOrder::kSeqCst;
+}
+inline bool releases(MemoryOrder order) {
+  return order == MemoryOrder::kRelease || order == MemoryOrder::kAcqRel ||
+         order == MemoryOrder::kSeqCst;
+}
+
+enum class SyncKind : uint8_t {
+  kLock,
+  kNotify,
+  kBarrier,
+  kSemaphore,
+  kOnce,
+  kAnnotation,
+  kAtomic,
+  kRegion
+};
+
+inline constexpr size_t kBarrierPhases = 4;  // closed ones that slow threads may still leave
+
+struct BarrierState {
+  uint32_t count = 0;    // from its initialisation; 0: unknown
+  uint32_t entered = 0;  // in the phase that fills
+  uint64_t phase = 0;    // the one that fills
+  Clock clocks[kBarrierPhases];
+};
+
+struct SyncObject {
+  Address address = 0;
+  SyncKind kind = SyncKind::kLock;
+  SyncObject* next = nullptr;
+  Clock clock;
+  Clock shared;               // locks: what readers released
+  uint32_t release_slot = 0;  // locks: who covers this has the whole of `clock`
+  uint32_t release_tick = ~0U;
+  BarrierState* barrier = nullptr;
+};
+
+struct SyncShard {
+  Lock lock;
+  SyncObject* first;
+};
+inline constexpr size_t kSyncShards = 1 << 14;
+extern SyncShard sync_shards[kSyncShards];
+extern AddressBits<6> sync_lines;
+
+inline SyncShard& shard_of(Address address) {
+  return sync_shards[((address >> 6) * 0x9e3779b97f4a7c15ULL) >> 50];
+}
+
+// In a shard that the caller has locked. create: null only without memory (counted: an edge is
+// lost).
+SyncObject* find_object(SyncShard& shard, Address address, SyncKind kind);
+SyncObject* make_object(SyncShard& shard, Address address, SyncKind kind);
+
+// Whether some object may lie in the address's line. No lock.
+inline bool may_have_object(Address address) { return sync_lines.test(address); }
+
+// Forgets the objects at these addresses.
+void drop_objects(Address begin, size_t size);
+void drop_object(Address address, SyncKind kind);
+
+// The usual two.
+void acquire_object(Thread& self, Address address, SyncKind kind);
+void release_object(Thread& self, Address address, SyncKind kind);
+// Release without ending the tick: the caller does, when it has published to all objects.
+void publish_to(Thread& self, Address address, SyncKind kind);
+
+void sync_before_fork();
+void sync_after_fork();
+uint64_t edges_lost();
+void count_lost_edge();
+
+// Join that counts what it could not do.
+inline void learn(Clock& into, const Clock& from) {
+  if (!into.join(from)) count_lost_edge();
+}
+
+}  // namespace deadheat::runtime

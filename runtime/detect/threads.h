@@ -1,0 +1,148 @@
+// The detector's state of a thread.
+//
+// Clocks are indexed by thread *slots*. The slot of a finished thread is used again, its ticks
+// going on, by a thread whose creator knows all that the former owner did: then nothing is lost. If
+// no such slot is free and there are many, any free one is taken: what the two owners did counts as
+// ordered, which can hide a race, never invent one (counted).
+#pragma once
+
+#include "lib/order/vector_clock.h"
+#include "runtime/common/arena.h"
+#include "runtime/common/thread.h"
+#include "runtime/detect/epochs.h"
+#include "runtime/detect/history.h"
+#include "runtime/detect/shadow.h"
+#include "runtime/detect/stacks.h"
+#include "runtime/detect/stops.h"
+
+namespace deadheat::runtime {
+
+using Clock = order::BasicVectorClock<ArenaMemory>;
+
+inline constexpr size_t kMaxStack = 1 << 18;  // frames; deeper calls are counted but not kept
+inline constexpr size_t kMaxLocks = 128;
+inline constexpr size_t kMaxRegions = 16;
+
+// Look-ups that found an order before it pays to learn what is ordered without one.
+inline constexpr uint32_t kLearnOrderEvery = 64;
+
+// What check.cc compares four slots with. The two limits of learn_order() have their sign flipped,
+// for SSE compares signed numbers only.
+inline constexpr Slot kOrderSign = 0x80000000;
+struct alignas(16) OrderLanes {
+  Slot own[kCellSlots] = {};  // the thread's epoch: its batch
+  Slot first_unknown[kCellSlots] = {kNothing, kNothing, kNothing, kNothing};
+  Slot ordered_below[kCellSlots] = {kNothing, kNothing, kNothing, kNothing};
+
+  // Above an empty slot, below every id.
+  static constexpr Slot kNothing = kBatch << kIdShift ^ kOrderSign;
+};
+
+struct ReachedSet;
+
+// A call into uninstrumented code that has not returned.
+struct OpenRegion {
+  ReachedSet* reached = nullptr;
+  size_t stack_depth = 0;
+  Address frame = 0;         // of the real stack: what is below it belongs to the region
+  bool in_callback = false;  // instrumented code runs inside
+};
+
+struct BarrierVisit {
+  Address barrier = 0;
+  uint64_t phase = 0;
+};
+
+// What the hooks need, one load away. While a thread is not known, or ignores accesses, no slot
+// equals its words: every access takes the slow way, which returns at once.
+struct alignas(16) Hot {
+  Slot read[kCellSlots] = {};   // a plain read of all bytes in this tick, as a shadow slot
+  Slot write[kCellSlots] = {};  // the same for a write
+  Thread* storing = nullptr;    // the thread, unless it ignores accesses
+  Address* stack_top = nullptr;
+  Address* stack_limit = nullptr;  // an entry at this depth takes the slow way
+  Address* stack_floor = nullptr;  // an exit from this depth does
+};
+extern __thread Hot hot __attribute__((tls_model("initial-exec")));
+
+struct Thread {
+  ThreadCommon common;
+  uint32_t slot = 0;
+  uint32_t tick = 1;
+  uint32_t first_tick = 1;
+  EpochId epoch = 0;
+  EpochBatch epochs;
+  Clock clock;
+  // What is ordered before the thread without a look-up (epochs.h, learn_order).
+  OrderLanes lanes;
+  uint32_t until_order = kLearnOrderEvery;
+  Clock release_fence;    // clock at the last release fence
+  Clock acquire_pending;  // what relaxed loads read, for the next acquire fence
+
+  volatile uint64_t* sequence = nullptr;  // stops.h
+  Address* stack = nullptr;               // call sites, outermost first
+  size_t deep = 0;                        // calls beyond kMaxStack
+  History history;
+
+  HeldLock locks[kMaxLocks];
+  uint32_t lock_count = 0;
+  BarrierVisit barrier;
+
+  OpenRegion regions[kMaxRegions];
+  uint32_t region_count = 0;  // may exceed kMaxRegions: those have no set of their own
+  uint32_t last_region_tick = 0;
+  bool met_region = false;
+
+  uint32_t ignore_reads = 0, ignore_writes = 0, ignore_sync = 0;
+  Hot hidden;            // while a signal handler runs unseen
+  uint64_t evicted = 0;  // entries that it pushed out of full cells
+  StackId creation_stack = 0;
+  Address stack_begin = 0, stack_end = 0;  // of its real stack
+  Address tls_begin = 0, tls_end = 0;
+  Thread* next_in_list = nullptr;
+};
+
+extern Lock thread_list_lock;
+extern Thread* thread_list;  // all whose history we have, also of some that ended
+
+template <typename Visit>
+void for_each_thread(Visit visit) {
+  const Locked locked(thread_list_lock);
+  for (Thread* thread = thread_list; thread != nullptr; thread = thread->next_in_list)
+    visit(*thread);
+}
+
+void start_main_thread();
+void threads_after_fork(Thread* self);
+
+// Ends the tick: call after publishing the clock (and before that look_again, check.h).
+void advance(Thread& self);
+// The thread's hooks store from now on, or, while it ignores accesses, do not.
+void refresh_hot(Thread& self);
+
+// While the runtime works in a thread, a signal handler there must not enter it again: it may hold
+// our locks. It waits until the work is done, or runs hidden from the hooks (on_signal_begin).
+class Busy {
+ public:
+  explicit Busy(Thread& self) : common_(self.common) { common_.critical = common_.critical + 1; }
+  ~Busy() {
+    common_.critical = common_.critical - 1;
+    if (__builtin_expect(common_.signal_waits, 0)) run_pending_signals();
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+
+ private:
+  ThreadCommon& common_;
+};
+
+size_t stack_depth(const Thread& self);  // only for the calling thread
+uint64_t slots_shared();                 // threads that took a slot with unknown past
+uint64_t threads_started();
+uint64_t evicted_by_forgotten_threads();
+
+inline StackId current_stack(const Thread& self, Address pc) {
+  return keep_stack(self.stack, stack_depth(self), pc);
+}
+
+}  // namespace deadheat::runtime

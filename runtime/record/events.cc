@@ -1,0 +1,110 @@
+// Each event of mode.h as a record of the trace. Everything but plain accesses and calls is
+// stamped.
+#include "runtime/record/hooks.h"
+#include "runtime/record/threads.h"
+
+namespace deadheat::runtime {
+
+void record_access(Thread* self, Address pc, Address address, size_t size, bool write) {
+  if (write ? self->ignore_writes > 0 : self->ignore_reads > 0) return;
+  Writing writing(self);
+  if (!writing.ok()) return;
+  SiteSlot* const slot = writing.site(pc);
+  // Inside a region its place among the events of others must be known (RDIT).
+  const bool stamped = self->region_depth > 0;
+  if (!stamped && size <= 8 && (size & (size - 1)) == 0) {
+    const uint32_t log2_size = static_cast<uint32_t>(__builtin_ctzll(size));
+    self->encoder.put_access(
+        DHT_COMPACT | (write ? DHT_COMPACT_WRITE : 0) | log2_size << DHT_COMPACT_SIZE_SHIFT, slot,
+        address);
+    return;
+  }
+  const TraceEvent event = {.kind = write ? DHT_WRITE : DHT_READ, .size = size, .address = address};
+  if (stamped) {
+    put_stamped(*self, slot, event);
+  } else {
+    self->encoder.put_event(slot, event);
+  }
+}
+
+void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) {
+  if (size > 0) record_access(self, pc, begin, size, write);
+}
+
+void on_lock(Thread* self, Address pc, Address lock, bool shared) {
+  record_event(self, pc, {.kind = shared ? DHT_ACQUIRE_SHARED : DHT_ACQUIRE, .address = lock});
+}
+void on_unlock(Thread* self, Address pc, Address lock, bool shared) {
+  record_event(self, pc, {.kind = shared ? DHT_RELEASE_SHARED : DHT_RELEASE, .address = lock});
+}
+// The format has no word for it: a lock made anew at the same place keeps what the former one
+// ordered, which can hide a race, never invent one.
+void on_lock_destroy(Thread*, Address, Address) {}
+
+void on_notify(Thread* self, Address pc, Address condition) {
+  record_event(self, pc, {.kind = DHT_NOTIFY, .address = condition});
+}
+void on_wait(Thread* self, Address pc, Address condition) {
+  record_event(self, pc, {.kind = DHT_WAIT, .address = condition});
+}
+void on_barrier_init(Thread*, Address, Address, uint32_t) {}  // phases show by themselves
+void on_barrier_enter(Thread* self, Address pc, Address barrier) {
+  record_event(self, pc, {.kind = DHT_BARRIER_ENTER, .address = barrier});
+}
+void on_barrier_leave(Thread* self, Address pc, Address barrier) {
+  record_event(self, pc, {.kind = DHT_BARRIER_LEAVE, .address = barrier});
+}
+void on_semaphore_post(Thread* self, Address pc, Address semaphore) {
+  record_event(self, pc, {.kind = DHT_SEMAPHORE_POST, .address = semaphore});
+}
+void on_semaphore_wait(Thread* self, Address pc, Address semaphore) {
+  record_event(self, pc, {.kind = DHT_SEMAPHORE_WAIT, .address = semaphore});
+}
+void on_once_done(Thread* self, Address pc, Address once) {
+  record_event(self, pc, {.kind = DHT_ONCE_DONE, .address = once});
+}
+void on_once_seen(Thread* self, Address pc, Address once) {
+  record_event(self, pc, {.kind = DHT_ONCE_SEEN, .address = once});
+}
+void on_happens_before(Thread* self, Address pc, Address object) {
+  record_event(self, pc, {.kind = DHT_HAPPENS_BEFORE, .address = object});
+}
+void on_happens_after(Thread* self, Address pc, Address object) {
+  record_event(self, pc, {.kind = DHT_HAPPENS_AFTER, .address = object});
+}
+void on_fence(Thread* self, Address pc, MemoryOrder order) {
+  record_event(self, pc, {.kind = DHT_FENCE, .order = static_cast<uint32_t>(order)});
+}
+
+void on_alloc(Thread* self, Address pc, Address block, size_t size) {
+  record_event(self, pc, {.kind = DHT_ALLOC, .size = size, .address = block});
+}
+void on_fresh(Thread* self, Address pc, Address begin, size_t size) {
+  if (size == 0 || self->ignore_writes > 0) return;
+  record_event(self, pc,
+               {.kind = DHT_WRITE,
+                .order = static_cast<uint32_t>(MemoryOrder::kRelaxed),
+                .size = size,
+                .address = begin});
+}
+void on_free(Thread* self, Address pc, Address block, size_t size) {
+  record_event(self, pc, {.kind = DHT_FREE, .size = size, .address = block});
+}
+void on_memory_reset(Thread* self, Address begin, size_t size) {
+  record_event(self, 0, {.kind = DHT_ALLOC, .size = size, .address = begin});
+}
+
+void on_ignore_begin(Thread* self, bool reads, bool writes, bool sync) {
+  self->ignore_reads += reads ? 1 : 0;
+  self->ignore_writes += writes ? 1 : 0;
+  self->ignore_sync += sync ? 1 : 0;
+  if (self->encoder.enter()) self->encoder.leave(false);  // the slow way looks at each access
+}
+void on_ignore_end(Thread* self, bool reads, bool writes, bool sync) {
+  self->ignore_reads -= reads && self->ignore_reads > 0 ? 1 : 0;
+  self->ignore_writes -= writes && self->ignore_writes > 0 ? 1 : 0;
+  self->ignore_sync -= sync && self->ignore_sync > 0 ? 1 : 0;
+}
+void on_benign_race(Thread*, Address, size_t, const char*) {}  // a matter for suppressions
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,17 @@
+// What the trial tells the host, as raw lines (abi/trial.md).
+#pragma once
+
+#include "runtime/schedule/decision_log.h"
+
+namespace deadheat::runtime {
+
+void start_reports();
+void finish_reports();  // the end line; once
+// Both threads stand in front of their accesses.
+void report_race(Thread& arrived, Thread& held, bool arrived_first);
+[[noreturn]] void report_deadlock();
+void report_diverged(uint64_t index, const Decision* expected, const Decision& found);
+void report_crash(Thread* self, int signal, Address pc);
+uint64_t races_found();
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,405 @@
+#include "runtime/schedule/schedule.h"
+
+#include <linux/futex.h>
+#include <string.h>
+
+#include "runtime/schedule/busy.h"
+#include "runtime/schedule/decision_log.h"
+#include "runtime/schedule/report.h"
+#include "runtime/schedule/strategy.h"
+#include "runtime/schedule/world.h"
+
+namespace deadheat::runtime {
+
+Lock schedule_lock;
+Thread* threads;
+Thread* holder;
+uint64_t decisions;
+uint64_t virtual_ns;
+Counts counts;
+const Strategy* strategy = &race_directed;
+
+namespace {
+
+// A held-back thread is let go after so many decisions of others: they may be spinning until it
+// does something (the paper's livelock breaker; counted, so that the same seed does the same).
+constexpr uint64_t kPatience = 10000;
+constexpr uint64_t kPatienceAtExit = 1000;     // others may run for ever
+constexpr uint64_t kPatienceWithYields = 200;  // they spin, and say so
+constexpr uint64_t kYieldsOfJump = 4;          // or wait for times to come
+uint64_t yields;
+
+enum Turn : uint32_t { kWait, kRun, kDescribe };
+
+void futex_wait(uint32_t* word, uint32_t value) {
+  system_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value, 0);
+}
+void futex_wake(uint32_t* word) {
+  system_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAKE_PRIVATE, 1);
+}
+
+uint32_t described;  // futex word
+uint32_t alive;
+
+void set_turn(Thread& thread, Turn turn) {
+  __atomic_store_n(&thread.turn, turn, __ATOMIC_RELEASE);
+  futex_wake(&thread.turn);
+}
+
+// Who has the lock may be waiting for this thread to describe its stack: it is not waited for.
+void wait_for_turn_or_signal(Thread& self) {
+  if (!self.common.signal_waits) {
+    futex_wait(&self.turn, kWait);
+    if (!self.common.signal_waits) return;
+  }
+  if (schedule_lock.try_lock()) {
+    take_signal(self);
+    schedule_lock.unlock();
+  }
+  const timespec soon = {0, 1'000'000};
+  system_call(SYS_futex, reinterpret_cast<long>(&self.turn), FUTEX_WAIT_PRIVATE, kWait,
+              reinterpret_cast<long>(&soon));
+}
+
+void wait_turn(Thread& self) {
+  for (;;) {
+    switch (__atomic_exchange_n(&self.turn, kWait, __ATOMIC_ACQUIRE)) {
+      case kRun:
+        return;
+      case kDescribe:
+        describe_stack(self);
+        __atomic_store_n(&described, 1, __ATOMIC_RELEASE);
+        futex_wake(&described);
+        break;
+      default:
+        wait_for_turn_or_signal(self);
+        break;
+    }
+  }
+}
+
+void give_baton(Thread& next) {
+  holder = &next;
+  next.state = State::kRunning;
+  ++counts.switches;
+  set_turn(next, kRun);
+}
+
+// A site that is passed thousands of times, each time in vain, is not waited at for as long each
+// time: the trial would not end.
+uint64_t in_vain;
+uint64_t shortened(uint64_t patience) {
+  constexpr uint64_t kHalvings = 5;
+  const uint64_t halvings = in_vain / 32;
+  return patience >> (halvings < kHalvings ? halvings : kHalvings);
+}
+
+// Those who may be chosen. Wakes whose time has come, and lets go who was held back too long.
+void gather(Choice& choice) {
+  choice.count = 0;
+  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
+    if (thread->state == State::kBlocked && thread->deadline_ns <= virtual_ns)
+      wake(*thread, Woken::kTimedOut);
+    if (thread->state == State::kBlocked && thread->fd >= 0 && is_readable(*thread))
+      wake(*thread, Woken::kReleased);
+    const uint64_t patience = thread->leaves ? kPatienceAtExit : kPatience;
+    if (thread->held_back && (decisions - thread->held_since > shortened(patience) ||
+                              yields - thread->yields_before > shortened(kPatienceWithYields))) {
+      let_go(*thread);
+      ++counts.let_go;
+      ++in_vain;
+    }
+    if (is_enabled(*thread) && choice.count < kMaxChoice) choice.threads[choice.count++] = thread;
+  }
+}
+
+// Nobody can run now: the clock goes to the next time that somebody waits for.
+bool advance_time() {
+  uint64_t next = kForever;
+  for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
+    if (thread->state == State::kBlocked && thread->deadline_ns < next) next = thread->deadline_ns;
+  if (next == kForever) return false;
+  if (next > virtual_ns) virtual_ns = next;
+  yields += kYieldsOfJump;
+  return true;
+}
+
+void gather_held(Choice& choice, bool leaving) {
+  choice.count = 0;
+  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
+    if (thread->state == State::kReady && thread->held_back && thread->leaves == leaving &&
+        choice.count < kMaxChoice)
+      choice.threads[choice.count++] = thread;
+}
+
+// Line 26 of Algorithm 1: all that could run are held back.
+bool let_one_go(Choice& choice) {
+  gather_held(choice, false);
+  if (choice.count == 0) gather_held(choice, true);
+  if (choice.count == 0) return false;
+  Thread& freed = one_of(choice);
+  let_go(freed);
+  freed.next.flags |= DHD_LET_GO;
+  ++counts.let_go;
+  return true;
+}
+
+// Who goes on; null: nobody can now. While threads are outside they may come back soon, and nobody
+// is woken before his time or let go for lack of others, until the monitor finds that it takes too
+// long (`patient` false). Ends the process in a deadlock.
+Thread* choose_next(Thread& self, bool patient) {
+  static Choice choice;
+  for (;;) {
+    take_signal(self);
+    gather(choice);
+    if (choice.count > 0) {
+      ++decisions;
+      Thread& chosen = strategy->choose(choice, self);
+      if (choice.count > 1 || chosen.next.flags != 0 || self.next.flags != 0)
+        log_decision(self, chosen, choice.count);
+      chosen.next.flags = 0;
+      return &chosen;
+    }
+    Waiting waiting;
+    count_waiting(waiting);
+    if (waiting.alive == 0 || (waiting.soon_back > 0 && patient)) return nullptr;
+    if (world_answers(waiting) || advance_time() || let_one_go(choice)) continue;
+    if (waiting.outside > 0) return nullptr;
+    if (waiting.fd_count > 0) {
+      await_world(waiting, 20);
+      continue;
+    }
+    if (signal_comes(self)) continue;
+    report_deadlock();
+  }
+}
+
+}  // namespace
+
+bool alone(const Thread&) { return __atomic_load_n(&alive, __ATOMIC_RELAXED) <= 1; }
+
+bool is_enabled(const Thread& thread) { return thread.state == State::kReady && !thread.held_back; }
+
+void wake(Thread& thread, Woken how) {
+  thread.state = State::kReady;
+  thread.woken = how;
+  thread.waits = false;
+  thread.waits_for = nullptr;
+  thread.fd = -1;
+  thread.deadline_ns = kForever;
+  if (how == Woken::kTimedOut) thread.next.flags |= DHD_TIMED_OUT;
+}
+
+void let_go(Thread& thread) { thread.held_back = false; }
+
+bool hand_on(Thread& self, bool patient) {
+  Thread* const next = choose_next(self, patient);
+  if (next == &self) {
+    self.state = State::kRunning;
+    holder = &self;
+    return true;
+  }
+  holder = nullptr;
+  if (next != nullptr) give_baton(*next);
+  return false;
+}
+
+void pass_baton(Thread& self) {
+  const bool own = hand_on(self);
+  schedule_lock.unlock();
+  if (!own) wait_turn(self);
+}
+
+void take_turn(Thread& self) {
+  self.state = State::kReady;
+  if (holder == nullptr) {
+    holder = &self;
+    pass_baton(self);
+    return;
+  }
+  schedule_lock.unlock();
+  wait_turn(self);
+}
+
+void point_at(Thread& self, const Next& next, bool at_site) {
+  const Busy busy(self);
+  schedule_lock.lock();
+  self.next = next;
+  if (self.state != State::kRunning) {  // it ran beside us, and is back
+    take_turn(self);
+    schedule_lock.lock();
+  }
+  self.at_site = at_site;
+  self.state = State::kReady;
+  if (at_site) {
+    if (!strategy->arrives(self)) {
+      ++decisions;
+      log_decision(self, self, 1);
+      self.next.flags = 0;
+      self.state = State::kRunning;
+      schedule_lock.unlock();
+      self.at_site = false;
+      return;
+    }
+    self.held_back = true;
+    self.held_since = decisions;
+    self.yields_before = yields;
+    self.next.flags |= DHD_HELD_BACK;
+    ++counts.held_back;
+  }
+  pass_baton(self);
+  self.at_site = false;
+}
+
+void hold_until_last(Thread& self, const Next& next) {
+  const Busy busy(self);
+  schedule_lock.lock();
+  if (self.state != State::kRunning) take_turn(self), schedule_lock.lock();
+  self.next = next;
+  self.next.flags |= DHD_HELD_BACK;
+  self.state = State::kReady;
+  self.held_back = self.leaves = true;
+  self.held_since = decisions;
+  self.yields_before = yields;
+  pass_baton(self);
+  self.leaves = false;
+}
+
+void thread_created(Thread& thread) {
+  const Locked locked(schedule_lock);
+  Thread** end = &threads;
+  while (*end != nullptr) end = &(*end)->next_thread;
+  *end = &thread;
+  ++alive;
+}
+
+void never_created(Thread& thread) {
+  const Locked locked(schedule_lock);
+  forget_thread(thread);
+  --alive;
+}
+
+void thread_started(Thread& self) {
+  const Busy busy(self);
+  wait_turn(self);
+}
+
+void thread_ended(Thread& self) {
+  schedule_lock.lock();
+  if (self.state != State::kRunning) take_turn(self), schedule_lock.lock();
+  self.next = {.point = Point::kFinish};
+  self.state = State::kEnded;
+  for (Thread* other = threads; other != nullptr; other = other->next_thread)
+    if (other->state == State::kBlocked && other->waits_for == &self)
+      wake(*other, Woken::kReleased);
+  --alive;
+  hand_on(self);
+  __atomic_store_n(&self.common.finished, true, __ATOMIC_RELEASE);
+  const bool forget = self.common.detached;
+  if (forget) forget_thread(self);
+  schedule_lock.unlock();
+}
+
+void forget_thread(Thread& thread) {
+  for (Thread** one = &threads; *one != nullptr; one = &(*one)->next_thread) {
+    if (*one != &thread) continue;
+    *one = thread.next_thread;
+    return;
+  }
+}
+
+void only_thread(Thread& self) {
+  schedule_lock.reset();
+  threads = &self;
+  alive = 1;
+  self.next_thread = nullptr;
+  self.state = State::kRunning;
+  holder = &self;
+}
+
+void ask_for_stack(Thread& thread) {
+  if (&thread == tls_self) return describe_stack(thread);
+  __atomic_store_n(&described, 0, __ATOMIC_RELEASE);
+  set_turn(thread, kDescribe);
+  while (__atomic_load_n(&described, __ATOMIC_ACQUIRE) == 0) futex_wait(&described, 0);
+}
+
+// --- The seam of runtime/common/blocking.h.
+
+bool mode_schedules(const Thread* self) {
+  return self->common.critical == 0 && self->common.inside == 0;
+}
+
+void mode_point(Thread* self, Address pc, Point point, Address object) {
+  if (alone(*self)) return;
+  if (point == Point::kYield) __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
+  const Next next = {
+      .point = point, .pc = pc, .object = object, .size = 1, .lock = point == Point::kLock};
+  point_at(*self, next, next.lock && is_site(pc));
+}
+
+Woken mode_block(Thread* self, Address pc, Point point, Address object, uint64_t deadline_ns) {
+  const Busy busy(*self);
+  schedule_lock.lock();
+  if (self->state != State::kRunning) take_turn(*self), schedule_lock.lock();
+  self->next = {.point = point, .pc = pc, .object = object, .size = 1};
+  self->state = State::kBlocked;
+  self->waits = true;
+  self->deadline_ns = deadline_ns;
+  if (point == Point::kWait && wakes_spuriously()) {
+    wake(*self, Woken::kReleased);
+    self->next.flags |= DHD_SPURIOUS;
+    ++counts.spurious;
+  }
+  pass_baton(*self);
+  return self->woken;
+}
+
+uint32_t mode_release(Address object, uint32_t count) {
+  const Locked locked(schedule_lock);
+  static Choice waiting;
+  waiting.count = 0;
+  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
+    if (thread->state == State::kBlocked && thread->waits && thread->next.object == object &&
+        waiting.count < kMaxChoice)
+      waiting.threads[waiting.count++] = thread;
+  uint32_t woken = 0;
+  for (; waiting.count > 0 && woken < count; ++woken) {
+    Thread* chosen = waiting.threads[0];
+    if (count < waiting.count) {
+      chosen = &one_of(waiting);
+      chosen->next.flags |= DHD_CHOSEN_TO_WAKE;
+    }
+    wake(*chosen, Woken::kReleased);
+    for (size_t i = 0; i < waiting.count; ++i)
+      if (waiting.threads[i] == chosen) waiting.threads[i] = waiting.threads[waiting.count - 1];
+    --waiting.count;
+  }
+  return woken;
+}
+
+bool mode_await_end(Thread* self, Address pc, Thread* other, uint64_t deadline_ns) {
+  const Busy busy(*self);
+  schedule_lock.lock();
+  if (self->state != State::kRunning) take_turn(*self), schedule_lock.lock();
+  if (other->state == State::kEnded) {
+    schedule_lock.unlock();
+    return true;
+  }
+  self->next = {
+      .point = Point::kJoin, .pc = pc, .object = reinterpret_cast<Address>(other), .size = 1};
+  self->state = State::kBlocked;
+  self->waits_for = other;
+  self->deadline_ns = deadline_ns;
+  pass_baton(*self);
+  return self->woken != Woken::kTimedOut;
+}
+
+bool mode_thread_over(uint32_t kernel_id) {
+  const Locked locked(schedule_lock);
+  for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
+    if (thread->common.kernel_id == kernel_id) return thread->state == State::kEnded;
+  return true;
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,115 @@
+// One thread at a time: who has the baton runs until its next point, where the strategy chooses who
+// goes on (docs/design/schedule.md).
+//
+// All state is under schedule_lock. A thread waits on its own futex word (`turn`) until it is
+// chosen. Threads that the OS runs beside the scheduled one (outside) touch the state only under
+// the lock.
+#pragma once
+
+#include "runtime/common/blocking.h"
+#include "runtime/common/os.h"
+
+namespace deadheat::runtime {
+
+enum class State : uint8_t {
+  kReady,    // could run
+  kRunning,  // has the baton
+  kBlocked,  // waits for `object`, for `deadline_ns`, or for another thread's end
+  kOutside,  // in a call that waits for the world, or taken for such by the monitor
+  kEnded
+};
+
+// What a thread is about to do.
+struct Next {
+  Point point = Point::kStart;
+  Address pc = 0;
+  Address object = 0;
+  size_t size = 0;  // accesses: bytes from `object` on
+  bool write = false, atomic = false, freed = false;
+  bool lock = false;   // takes one: reads its first byte, if somebody writes or frees it
+  uint16_t flags = 0;  // of the log of decisions
+};
+
+inline constexpr size_t kMaxFrames = 64;
+inline constexpr size_t kMaxHeld = 64;
+
+struct Thread {
+  ThreadCommon common;
+  State state = State::kReady;
+  uint32_t turn = 0;  // futex word: see Turn
+  Next next;
+  bool at_site = false;     // in front of an access of the candidate
+  bool held_back = false;   // by the strategy
+  bool leaves = false;      // held back because it ends the process
+  uint64_t held_since = 0;  // decision number
+  uint64_t yields_before = 0;
+  uint64_t deadline_ns = kForever;
+  Woken woken = Woken::kReleased;
+  bool waits = false;           // for `next.object`, in kBlocked
+  Thread* waits_for = nullptr;  // its end
+  int fd = -1;                  // kBlocked: until it has one of `events`
+  short events = 0;
+  const char* outside_name = nullptr;
+  uint32_t outside_looks = 0;  // how often the monitor found it there
+  uint64_t priority = 0;       // pct, pos
+
+  Address held[kMaxHeld];  // locks
+  uint32_t held_count = 0;
+  Address stack[kMaxFrames];  // innermost first; filled when asked for
+  size_t depth = 0;
+  Address creation_pc = 0;
+  Thread* next_thread = nullptr;
+};
+
+extern Lock schedule_lock;
+extern Thread* threads;      // all that have not been joined, in order of creation
+extern Thread* holder;       // of the baton; null while only threads outside run
+extern uint64_t decisions;   // so far
+extern uint64_t virtual_ns;  // since the start
+
+struct Counts {
+  uint64_t switches = 0, held_back = 0, let_go = 0, outside = 0, uncontrolled = 0, signals = 0,
+           spurious = 0, forks = 0;
+};
+extern Counts counts;
+
+// --- Under schedule_lock.
+bool is_enabled(const Thread& thread);  // and not held back
+void wake(Thread& thread, Woken how);
+void let_go(Thread& thread);  // is no longer held back
+// Gives the baton to whom the strategy chooses; true: the caller has it again.
+bool hand_on(Thread& self, bool patient = true);
+// The same, and waits for it. Unlocks.
+void pass_baton(Thread& self);
+// A thread that ran beside the scheduled one wants to be scheduled again. Unlocks.
+void take_turn(Thread& self);
+void forget_thread(Thread& thread);
+// A stack of the thread, by itself.
+void ask_for_stack(Thread& thread);
+
+// --- Without it.
+void point_at(Thread& self, const Next& next, bool at_site);
+void hold_until_last(Thread& self, const Next& next);  // until nobody else can run
+bool alone(const Thread& self);                        // nobody else is alive
+void thread_created(Thread& thread);
+void thread_started(Thread& self);
+void thread_ended(Thread& self);
+void only_thread(Thread& self);  // after a fork, in the child
+void describe_stack(Thread& self);
+bool is_readable(const Thread& thread);  // its descriptor has what it waits for
+void count_outside(const char* name);
+void start_monitor();
+void linger_at_exit();
+void monitor_after_fork();
+void start_clock();
+void pin_to_processor();
+void catch_crashes();
+void never_created(Thread& thread);
+
+// Whether the code at pc (a return address) is one of the candidate's (sites.cc).
+bool is_site(Address pc);
+void plug_sites();  // of the modules that are loaded by now
+uint64_t sites_on();
+uint64_t sites_off();
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,63 @@
+// A strategy chooses who runs next. Each is a page; all of its randomness comes from one seed.
+#pragma once
+
+#include "runtime/schedule/schedule.h"
+
+namespace deadheat::runtime {
+
+inline constexpr size_t kMaxChoice = 4096;  // enabled threads that are looked at
+
+struct Choice {
+  Thread* threads[kMaxChoice];
+  size_t count = 0;
+};
+
+struct Strategy {
+  const char* name;
+  bool every_access;  // may switch at each instrumented access
+  void (*start)(uint64_t seed);
+  // One of `among`, which is not empty.
+  Thread& (*choose)(const Choice& among, Thread& current);
+  // The thread stands in front of an access of the candidate. True: hold it back.
+  bool (*arrives)(Thread& self);
+};
+
+bool every_access();  // of the strategy, or of the one that is replayed
+const Strategy* find_strategy(const char* name);
+extern const Strategy* strategy;
+
+extern const Strategy race_directed, random_walk, pct, pos, serial, replay;
+
+// It yields, or comes to the same point again and again: others must run, or it may do so for ever.
+bool spins(const Thread& current);
+
+// Where chance, not a choice, decides (who is let go, who is woken): what the followed log says.
+Thread& replay_one(const Choice& among);
+bool replays_spurious();  // the wait that comes now
+
+// Line 2 of the paper's Algorithm 2. Both atomic, or both taking a lock: no data race, but an order
+// to try.
+inline bool would_race(const Next& a, const Next& b) {
+  return a.object < b.object + b.size && b.object < a.object + a.size &&
+         (a.write || b.write || (a.lock && b.lock));
+}
+
+// Numbers from the trial's seed (splitmix64).
+uint64_t random_number();
+uint64_t random_below(uint64_t bound);
+bool coin();
+void seed_numbers(uint64_t seed);
+
+// POSIX lets a wait end for no reason. In every fourth trial one in sixteen does: often enough to
+// find an `if` that should be a `while`, and three quarters of the trials show nothing but what
+// libc does.
+bool wakes_spuriously();
+
+inline Thread& random_thread(const Choice& among) {
+  return *among.threads[among.count == 1 ? 0 : random_below(among.count)];
+}
+inline Thread& one_of(const Choice& among) {
+  return strategy == &replay ? replay_one(among) : random_thread(among);
+}
+
+}  // namespace deadheat::runtime

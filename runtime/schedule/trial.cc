@@ -1,0 +1,118 @@
+#include "runtime/schedule/trial.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+#include "runtime/common/options.h"
+#include "runtime/common/os.h"
+#include "runtime/common/print.h"
+
+namespace deadheat::runtime {
+
+namespace {
+
+Trial asked;
+
+[[noreturn]] void refuse(const char* what, const char* line) {
+  TextBuffer<1024> text;
+  text << "trial_path: " << what << ": " << line;
+  say(text.c_str());
+  exit_process(77);
+}
+
+uint64_t number(const char* text, int base) {
+  uint64_t value = 0;
+  if (base == 16 && text[0] == '0' && text[1] == 'x') text += 2;
+  for (; *text != '\0' && *text != ' '; ++text) {
+    const int digit = *text >= 'a' ? *text - 'a' + 10 : *text - '0';
+    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
+  }
+  return value;
+}
+
+template <size_t N>
+void copy(char (&to)[N], const char* from) {
+  const size_t size = strnlen(from, N - 1);
+  memcpy(to, from, size);
+  to[size] = '\0';
+}
+
+// Cuts the first word off.
+char* word(char*& line) {
+  char* const begin = line;
+  char* const space = strchr(line, ' ');
+  if (space == nullptr) {
+    line += strlen(line);
+  } else {
+    *space = '\0';
+    line = space + 1;
+  }
+  return begin;
+}
+
+void add_site(char* line) {
+  if (asked.site_count >= kMaxSites) return;
+  TrialSite& site = asked.sites[asked.site_count++];
+  site.role = static_cast<uint32_t>(number(word(line), 10));
+  site.offset = number(word(line), 16);
+  copy(site.build_id, word(line));
+  copy(site.path, line);
+}
+
+void take(char* line) {
+  char* rest = line;
+  const char* const key = word(rest);
+  if (strcmp(key, "strategy") == 0) {
+    copy(asked.strategy, rest);
+  } else if (strcmp(key, "seed") == 0) {
+    asked.seed = number(rest, 10);
+  } else if (strcmp(key, "depth") == 0) {
+    asked.depth = number(rest, 10);
+  } else if (strcmp(key, "length") == 0) {
+    asked.length = number(rest, 10);
+  } else if (strcmp(key, "site") == 0) {
+    add_site(rest);
+  } else if (strcmp(key, "decisions") == 0) {
+    copy(asked.decisions, rest);
+  } else if (strcmp(key, "follow") == 0) {
+    copy(asked.follow, rest);
+  } else if (strcmp(key, "cpu") == 0) {
+    asked.cpu = static_cast<int64_t>(number(rest, 10));
+  } else if (strcmp(key, "stop_at_race") == 0) {
+    asked.stop_at_race = number(rest, 10) != 0;
+  } else if (key[0] != '\0') {
+    refuse("unknown line", key);
+  }
+}
+
+}  // namespace
+
+const Trial& trial() { return asked; }
+
+void read_trial() {
+  constexpr size_t kMaxBytes = 4 << 20;
+  const char* const path = runtime_options().trial_path;
+  if (path[0] == '\0') refuse("not set", "deadheat confirm sets it");
+  const int fd = open_file(path, O_RDONLY);
+  if (fd < 0) refuse("cannot read", path);
+  auto* const text = static_cast<char*>(map_memory(kMaxBytes));
+  asked.sites = static_cast<TrialSite*>(map_memory(kMaxSites * sizeof(TrialSite)));
+  if (text == nullptr || asked.sites == nullptr) refuse("no memory", path);
+  size_t size = 0;
+  for (long got; size < kMaxBytes - 1; size += static_cast<size_t>(got))
+    if ((got = read_file(fd, text + size, kMaxBytes - 1 - size)) <= 0) break;
+  close_file(fd);
+  constexpr char kFirst[] = "deadheat-trial 1\n";
+  if (size < sizeof kFirst - 1 || memcmp(text, kFirst, sizeof kFirst - 1) != 0)
+    refuse("not a trial of version 1", path);
+  for (char* line = text + sizeof kFirst - 1; line < text + size;) {
+    char* end = strchr(line, '\n');
+    if (end == nullptr) end = line + strlen(line);
+    *end = '\0';
+    take(line);
+    line = end + 1;
+  }
+  unmap_memory(text, kMaxBytes);
+}
+
+}  // namespace deadheat::runtime

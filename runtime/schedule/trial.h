@@ -1,0 +1,34 @@
+// The trial that this process is (abi/trial.md).
+#pragma once
+
+#include <stdint.h>
+
+#include "runtime/common/mode.h"
+
+namespace deadheat::runtime {
+
+struct TrialSite {
+  uint32_t role = 0;
+  Address offset = 0;
+  char build_id[65] = {};
+  char path[512] = {};
+};
+
+inline constexpr size_t kMaxSites = 4096;
+
+struct Trial {
+  char strategy[32] = "race_directed";
+  uint64_t seed = 1;
+  uint64_t depth = 0, length = 0;
+  int64_t cpu = -1;  // where to run; below 0: where it started
+  bool stop_at_race = false;
+  char decisions[1024] = {};
+  char follow[1024] = {};
+  TrialSite* sites = nullptr;
+  size_t site_count = 0;
+};
+
+void read_trial();  // ends the process if there is none, or it makes no sense
+const Trial& trial();
+
+}  // namespace deadheat::runtime

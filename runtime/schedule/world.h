@@ -1,0 +1,24 @@
+// What is not ours to schedule: descriptors whose other end may be anybody's, calls that wait in
+// the kernel, signals.
+#pragma once
+
+#include <poll.h>
+
+#include "runtime/schedule/schedule.h"
+
+namespace deadheat::runtime {
+
+struct Waiting {
+  size_t outside = 0, soon_back = 0, alive = 0;
+  pollfd fds[64];
+  size_t fd_count = 0;
+};
+
+// --- Under schedule_lock.
+void count_waiting(Waiting& waiting);
+bool world_answers(Waiting& waiting);
+void await_world(Waiting& waiting, int time_ms);
+bool signal_comes(Thread& self);
+void take_signal(Thread& self);
+
+}  // namespace deadheat::runtime

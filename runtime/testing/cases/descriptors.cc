@@ -1,0 +1,223 @@
+// Descriptors as synchronisation, and futexes.
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "runtime/testing/cases/case.h"
+
+namespace {
+
+void expect_bytes(ssize_t got, ssize_t wanted) { CHECK(got == wanted); }
+
+}  // namespace
+
+SEEN_CASE(buffers_of_reads_and_writes, R"(
+T0 range_read out 3
+T0 happens_before o1
+T0 happens_after o1
+T0 range_write in 3
+T0 range_read out 2
+T0 happens_before o2
+T0 happens_after o2
+T0 range_write in 2
+T0 range_read out 4
+T0 range_read more 1
+T0 happens_before o1
+T0 happens_after o1
+T0 range_write in 1
+T0 range_write more 3
+T0 range_read out 5
+T0 happens_before o2
+T0 happens_after o2
+T0 range_write in 5
+)") {
+  static char out[16] = "hello", in[16], more[16];
+  NAME(out);
+  NAME(in);
+  NAME(more);
+  int pipe_ends[2], sockets[2];
+  CHECK(pipe(pipe_ends) == 0);
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, sockets) == 0);
+  expect_bytes(write(pipe_ends[1], out, 3), 3);
+  expect_bytes(read(pipe_ends[0], in, sizeof in), 3);
+  expect_bytes(send(sockets[0], out, 2, 0), 2);
+  expect_bytes(recv(sockets[1], in, sizeof in, 0), 2);
+  iovec parts[2] = {{out, 4}, {more, 1}};
+  expect_bytes(writev(pipe_ends[1], parts, 2), 5);
+  const iovec two[2] = {{in, 1}, {more, 3}};
+  expect_bytes(readv(pipe_ends[0], two, 2), 4);
+  errno = 0;
+  CHECK(read(-1, in, 4) == -1 && errno == EBADF);
+  msghdr message = {};
+  parts[0].iov_len = 5;
+  message.msg_iov = parts;
+  message.msg_iovlen = 1;
+  expect_bytes(sendmsg(sockets[0], &message, 0), 5);
+  parts[0].iov_base = in;
+  expect_bytes(recvmsg(sockets[1], &message, 0), 5);
+}
+
+CASE(futex, R"(
+T0 happens_before word
+T0 happens_before word
+T0 happens_before other
+T0 create 1
+T0 mark woken
+T0 join 1
+T1 start
+T1 happens_before word
+T1 thread_finish
+)") {
+  static uint32_t word, other;
+  NAME(word);
+  NAME(other);
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT, 1, nullptr, nullptr, 0) == -1 && errno == EAGAIN);
+  QUIET(CHECK(syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, 1, nullptr, nullptr, 0) == 0));
+  CHECK(syscall(SYS_futex, &word, FUTEX_CMP_REQUEUE, 1, 1, &other, 0) == 0);
+  const timespec past = {0, 0};
+  CHECK(syscall(SYS_futex, &word, FUTEX_WAIT_BITSET, 0, &past, nullptr, ~0U) == -1 &&
+        errno == ETIMEDOUT);
+  pthread_t thread;
+  pthread_create(
+      &thread, nullptr,
+      [](void*) -> void* {
+        __atomic_store_n(&word, 1, __ATOMIC_SEQ_CST);
+        syscall(SYS_futex, &word, FUTEX_WAKE, 1, nullptr, nullptr, 0);
+        return nullptr;
+      },
+      nullptr);
+  while (__atomic_load_n(&word, __ATOMIC_SEQ_CST) == 0) {
+  }
+  mark("woken");
+  pthread_join(thread, nullptr);
+}
+
+CASE(syscall_passes_six_arguments, R"(
+T0 mark done
+)") {
+  CHECK(syscall(SYS_getpid) == getpid());
+  auto* const page = reinterpret_cast<char*>(
+      syscall(SYS_mmap, nullptr, 4096, 3, 0x22, -1, 0));  // the sixth one is looked at
+  CHECK(page != reinterpret_cast<char*>(-1));
+  page[0] = 1;
+  errno = 0;
+  CHECK(syscall(SYS_mmap, nullptr, 4096, 3, 0x22, -1, 1) == -1 && errno == EINVAL);
+  mark("done");
+}
+
+CASE(copies_of_descriptors, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 mark close
+T0 happens_before o1
+T0 happens_before o1
+T0 mark done
+)") {
+  const int event = eventfd(0, 0);
+  const int copy = dup(event), third = dup2(event, 200), fourth = fcntl(event, F_DUPFD, 300);
+  CHECK(copy >= 0 && third == 200 && fourth >= 300);
+  CHECK(eventfd_write(event, 3) == 0);
+  eventfd_t value = 0;
+  CHECK(eventfd_read(fourth, &value) == 0 && value == 3);
+  QUIET(CHECK(dup2(event, 201) == 201));
+  CHECK(dup3(event, event, 0) == -1 && errno == EINVAL);
+  CHECK(fcntl(event, F_GETFD) == 0);
+  mark("close");
+  CHECK(close(copy) == 0 && close(third) == 0);
+  CHECK(close(copy) == -1 && errno == EBADF);
+  mark("done");
+}
+
+// Both ends are one object, two pipes are two; the end of a stream is an edge, too.
+CASE(pipes, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o1
+T0 happens_after o1
+)") {
+  int first[2], second[2];
+  CHECK(pipe(first) == 0 && pipe2(second, O_CLOEXEC) == 0);
+  char c = 'x';
+  expect_bytes(write(first[1], &c, 1), 1);
+  expect_bytes(read(first[0], &c, 1), 1);
+  expect_bytes(write(second[1], &c, 1), 1);
+  expect_bytes(read(second[0], &c, 1), 1);
+  CHECK(close(first[1]) == 0);
+  expect_bytes(read(first[0], &c, 1), 0);
+}
+
+CASE(sockets, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 mark listen
+T0 happens_before o2
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_after o2
+T0 mark stream
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+)") {
+  int pair[2];
+  CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
+  char c = 'x';
+  expect_bytes(send(pair[0], &c, 1, 0), 1);
+  expect_bytes(recv(pair[1], &c, 1, 0), 1);
+  mark("listen");
+  sockaddr_un address = {};
+  address.sun_family = AF_UNIX;
+  socklen_t size = sizeof(sa_family_t);
+  const int listener = socket(AF_UNIX, SOCK_STREAM, 0), client = socket(AF_UNIX, SOCK_STREAM, 0);
+  CHECK(bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0);  // any free name
+  size = sizeof address;
+  CHECK(getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0);
+  CHECK(listen(listener, 1) == 0);
+  CHECK(connect(client, reinterpret_cast<sockaddr*>(&address), size) == 0);
+  const int server = accept(listener, nullptr, nullptr);
+  CHECK(server >= 0);
+  mark("stream");
+  expect_bytes(write(client, &c, 1), 1);
+  expect_bytes(read(server, &c, 1), 1);
+  CHECK(shutdown(client, SHUT_RDWR) == 0);
+}
+
+CASE(epoll, R"(
+T0 happens_before o1
+T0 happens_before o2
+T0 happens_after o1
+)") {
+  const int epoll = epoll_create1(0), event = eventfd(0, 0);
+  epoll_event interest = {};
+  interest.events = EPOLLIN;
+  CHECK(epoll_ctl(epoll, EPOLL_CTL_ADD, event, &interest) == 0);
+  epoll_event got[2];
+  CHECK(epoll_wait(epoll, got, 2, 0) == 0);
+  CHECK(eventfd_write(event, 1) == 0);
+  CHECK(epoll_wait(epoll, got, 2, 0) == 1);
+}
+
+CASE(files_order_nothing, R"(
+T0 mark done
+)") {
+  char path[] = "/tmp/deadheat_case_XXXXXX";
+  const int file = mkstemp(path);
+  CHECK(file >= 0 && unlink(path) == 0);
+  char c = 'x';
+  expect_bytes(write(file, &c, 1), 1);
+  expect_bytes(pread(file, &c, 1, 0), 1);
+  CHECK(close(file) == 0);
+  mark("done");
+}
