@@ -1,0 +1,93 @@
+// deadheat-cc and deadheat-c++: stand in for gcc or clang, and become it.
+//
+// One exec, no child process, no word of its own unless something cannot be done. What is added to
+// the command line is decided in plan.cc; this file looks around and hands over.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "compiler/driver/plan.h"
+#include "lib/base/file.h"
+
+namespace deadheat::driver {
+namespace {
+
+int fail(const std::string& name, const Error& error) {
+  std::fprintf(stderr, "%s: %s%s%s\n", name.c_str(), error.message.c_str(),
+               error.hint.empty() ? "" : "; ", error.hint.c_str());
+  return 1;
+}
+
+Installation look_around() {
+  Installation found;
+  char* self = ::realpath("/proc/self/exe", nullptr);
+  const std::string program = self != nullptr ? self : "";
+  std::free(self);
+  const std::string folder = program.substr(0, program.rfind('/'));
+  found.folder = folder.substr(0, folder.rfind('/')) + "/lib/deadheat";
+  const auto exists = [&](const char* name) {
+    return ::access((found.folder + "/" + name).c_str(), R_OK) == 0;
+  };
+  found.has_library = exists("libdeadheat.so");
+  found.has_specs = exists("gcc.specs");
+  found.plugin_major = exists("deadheat_pass.so") ? DEADHEAT_PASS_MAJOR : 0;
+  return found;
+}
+
+// A response file in memory: every process down to the linker inherits it, nobody has to remove it.
+Result<std::string> keep_in_memory(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    for (const char c : word) {
+      if (std::strchr(" \t\r\n\v\f\\'\"", c) != nullptr) text += '\\';
+      text += c;
+    }
+    text += word.empty() ? "\"\"\n" : "\n";
+  }
+  const int fd = ::memfd_create("deadheat-response", 0);
+  if (fd < 0) return errno_error("cannot keep", "a response file", errno);
+  std::string path = "/proc/self/fd/" + std::to_string(fd);
+  const Status written = write_all(fd, text, path);
+  if (!written) return written.error();
+  return "@" + path;
+}
+
+int become(const std::string& name, Plan plan) {
+  for (const Plan::Rewritten& file : plan.response_files) {
+    Result<std::string> path = keep_in_memory(file.words);
+    if (!path) return fail(name, path.error());
+    plan.arguments[file.index] = std::move(path).value();
+  }
+  std::vector<char*> argv;
+  argv.reserve(plan.arguments.size() + 1);
+  for (std::string& argument : plan.arguments) argv.push_back(argument.data());
+  argv.push_back(nullptr);
+  ::execvp(argv[0], argv.data());
+  return fail(name, errno_error("cannot run", plan.arguments[0], errno));
+}
+
+int run(int argc, char** argv) {
+  const std::string path = argc > 0 ? argv[0] : "deadheat-cc";
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const bool cxx = name.find("++") != std::string::npos;
+  Result<Toolchain> toolchain = choose_toolchain(cxx ? Language::kCxx : Language::kC);
+  if (!toolchain) return fail(name, toolchain.error());
+  if (!toolchain->warning.empty())
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), toolchain->warning.c_str());
+  const Installation installation = look_around();
+  Result<Plan> plan = make_plan({argv + 1, argv + argc}, toolchain.value(), installation);
+  if (!plan) return fail(name, plan.error());
+  // ccache does not know what a pass plugin is: its content belongs to the key.
+  if (plan->uses_plugin)
+    ::setenv("CCACHE_EXTRAFILES_TO_HASH", (installation.folder + "/deadheat_pass.so").c_str(), 0);
+  return become(name, std::move(plan).value());
+}
+
+}  // namespace
+}  // namespace deadheat::driver
+
+int main(int argc, char** argv) { return deadheat::driver::run(argc, argv); }

@@ -1,0 +1,115 @@
+#include "compiler/driver/plan.h"
+
+namespace deadheat::driver {
+namespace {
+
+std::string plugin_path(const Installation& installation) {
+  return installation.folder + "/deadheat_pass.so";
+}
+
+// A compilation that ends before the link can say what it means. One that goes on to the link must
+// instrument without the compiler's driver linking its own runtime: clang has an option for that,
+// which would take the runtime of other sanitizers away too: with them its front end is told
+// directly (what only the driver understands, such as -fsanitize-ignorelist for thread, is lost).
+// gcc is told through a specs file, which also belongs to links of objects only: link-time
+// optimisation generates gcc's code there.
+void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
+                         const Installation& installation, Plan& plan) {
+  std::vector<std::string>& out = plan.arguments;
+  const bool clang = toolchain.family == Family::kClang;
+  if (intent.compiles && clang && !intent.syntax_only && installation.plugin_major > 0 &&
+      clang_major(toolchain) == installation.plugin_major) {
+    out.push_back("-fpass-plugin=" + plugin_path(installation));
+    plan.uses_plugin = true;
+  }
+  if (!intent.links()) {
+    if (intent.compiles) out.emplace_back("-fsanitize=thread");
+  } else if (!clang) {
+    out.push_back("-specs=" + installation.folder + "/gcc.specs");
+  } else if (intent.compiles && intent.other_sanitizer) {
+    out.insert(out.end(), {"-Xclang", "-fsanitize=thread"});
+  } else if (intent.compiles) {
+    out.insert(out.end(), {"-fsanitize=thread", "-fno-sanitize-link-runtime"});
+  }
+}
+
+// In front of everything: the first library that a program needs is the one whose interceptors win.
+void add_library_front(const Installation& installation, std::vector<std::string>& out) {
+  out.push_back("-L" + installation.folder);
+  out.emplace_back("-Wl,--push-state,--no-as-needed");
+  out.emplace_back("-ldeadheat");
+  out.emplace_back("-Wl,--pop-state");
+}
+
+// At the end: the program's own search paths come first, and a RUNPATH (not RPATH) it must be, or
+// LD_LIBRARY_PATH could not choose another mode.
+void add_library_back(const Installation& installation, std::vector<std::string>& out) {
+  out.push_back("-Wl,-rpath," + installation.folder + "/detect");
+  out.emplace_back("-Wl,--enable-new-dtags");
+}
+
+// The user's words without what would link ThreadSanitizer's runtime. A response file is passed on
+// as it is unless a word of it changed.
+void add_user_words(const std::vector<std::string>& arguments, const std::vector<Word>& words,
+                    const Intent& intent, Plan& plan) {
+  size_t next = 0;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    std::vector<std::string> kept;
+    bool changed = false;
+    for (; next < words.size() && words[next].origin == i; ++next) {
+      std::string word = without_thread_sanitizer(words[next].text, intent.other_sanitizer);
+      changed |= word != words[next].text;
+      // `-Xclang -fsanitize=thread` of the user's own: the pair would lose its second half.
+      const bool paired = next > 0 && words[next - 1].text == "-Xclang";
+      if (paired) word = words[next].text;
+      if (!word.empty() || words[next].text.empty()) kept.push_back(std::move(word));
+    }
+    const bool response = arguments[i].size() > 1 && arguments[i][0] == '@' &&
+                          !(kept.size() == 1 && kept[0] == arguments[i]);
+    if (response && changed) {
+      plan.response_files.push_back({plan.arguments.size(), std::move(kept)});
+      plan.arguments.emplace_back();
+    } else if (response) {
+      plan.arguments.push_back(arguments[i]);
+    } else {
+      plan.arguments.insert(plan.arguments.end(), kept.begin(), kept.end());
+    }
+  }
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,
+                       const Installation& installation) {
+  const std::vector<Word> words = expand_response_files(arguments);
+  const Intent intent = read_intent(words);
+  Plan plan;
+  plan.arguments.assign(toolchain.command.begin(), toolchain.command.end());
+  const bool does_nothing = intent.asks_something || (!intent.compiles && !intent.links());
+  const bool bare_link = intent.links() && (intent.no_libraries || intent.freestanding);
+  if (does_nothing || bare_link) {
+    plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+    return plan;
+  }
+  const bool instruments = !intent.freestanding && !intent.thread_off;
+  if (!intent.links()) {
+    if (instruments) add_instrumentation(intent, toolchain, installation, plan);
+    plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+    return plan;
+  }
+  if (intent.is_static)
+    return Error{"-static is not supported: the runtime is a shared library",
+                 "link dynamically, or exclude this program from the build (-static-libgcc and "
+                 "-static-libstdc++ are fine)"};
+  const bool adds_library = !intent.relocatable;
+  if (adds_library && !installation.has_library)
+    return Error{"no libdeadheat.so in " + installation.folder,
+                 "build or install Deadheat completely: the runtime is missing"};
+  if (instruments) add_instrumentation(intent, toolchain, installation, plan);
+  if (adds_library) add_library_front(installation, plan.arguments);
+  add_user_words(arguments, words, intent, plan);
+  if (adds_library) add_library_back(installation, plan.arguments);
+  return plan;
+}
+
+}  // namespace deadheat::driver

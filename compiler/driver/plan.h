@@ -1,0 +1,36 @@
+// What the wrapper adds to a command line: instrumentation where it compiles, our runtime where it
+// links, nothing anywhere else. A pure function; main.cc does what it says.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/driver/command_line.h"
+#include "compiler/driver/toolchain.h"
+
+namespace deadheat::driver {
+
+// What an installation has to offer, beside the wrapper in ../lib/deadheat.
+struct Installation {
+  std::string folder;        // .../lib/deadheat
+  bool has_library = false;  // libdeadheat.so
+  bool has_specs = false;    // gcc.specs
+  int plugin_major = 0;      // clang version that deadheat_pass.so was built for; 0: no plugin
+};
+
+struct Plan {
+  std::vector<std::string> arguments;  // for the real compiler
+  // Response files of the original whose content had to change: placeholders in `arguments` at
+  // these indices, to be written where the compiler can read them.
+  struct Rewritten {
+    size_t index;
+    std::vector<std::string> words;
+  };
+  std::vector<Rewritten> response_files;
+  bool uses_plugin = false;
+};
+
+Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,
+                       const Installation& installation);
+
+}  // namespace deadheat::driver

@@ -1,0 +1,64 @@
+// The parts of the plugin, each a page, each over one function or module, in this order:
+//
+//   drop checks     accesses that cannot matter get !nosanitize
+//   wide accesses   ThreadSanitizer's pass skips sizes other than 1, 2, 4, 8, 16 (vectors of 32
+//                   bytes, long double): a range check in front of them
+//   inline copies   which inline functions synchronise: another object's copy may run
+//   regions         calls that may leave instrumented code get begin and end
+//   functions       the section with the addresses of instrumented functions
+//
+// They run where clang's own sanitizer passes do, just before them: what is left is instrumented by
+// ThreadSanitizer's pass as always. Everything inserted here carries !nosanitize.
+//
+// Room for later: with the runtime's bitcode at hand, the fast path of the hooks could be inlined
+// by another page after ThreadSanitizer's pass.
+#pragma once
+
+#include <llvm/ADT/SmallPtrSet.h>
+
+#include <cstdint>
+
+namespace llvm {
+class AAResults;
+class DominatorTree;
+class Function;
+class Instruction;
+class Module;
+class TargetLibraryInfo;
+}  // namespace llvm
+
+namespace deadheat::pass {
+
+struct DropCounts {
+  uint32_t accesses = 0;  // plain loads and stores looked at
+  uint32_t locals = 0;    // dropped: memory that no other thread can know
+  uint32_t covered = 0;   // dropped: an earlier check says as much
+};
+
+bool instrumented(const llvm::Function& function);  // ThreadSanitizer's pass will work on it
+void mark_ours(llvm::Instruction& instruction);     // !nosanitize
+
+uint32_t check_wide_accesses(llvm::Function& function);
+DropCounts drop_checks(llvm::Function& function);
+
+// The inline functions whose copy in another object could hide synchronisation (inline_copies.cc).
+class InlineCopies {
+ public:
+  InlineCopies(const llvm::Module& module, const llvm::TargetLibraryInfo& library);
+  bool may_hide(const llvm::Function& callee) const;
+
+ private:
+  bool synchronises(const llvm::Function& function, const llvm::TargetLibraryInfo& library) const;
+
+  llvm::SmallPtrSet<const llvm::Function*, 32> synchronising_;
+};
+
+uint32_t mark_regions(llvm::Function& function, const llvm::TargetLibraryInfo& library,
+                      const InlineCopies& copies);
+bool emit_functions_section(llvm::Module& module);
+
+// Functions that the runtime models or that touch no memory of the program in other threads' sight:
+// decided by name, from known_functions.inc and LLVM's own list of library functions.
+bool is_known_function(const llvm::Function& callee, const llvm::TargetLibraryInfo& library);
+
+}  // namespace deadheat::pass

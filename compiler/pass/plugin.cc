@@ -1,0 +1,80 @@
+// Where the plugin meets clang. At -O0 nothing is dropped: what the debugger shows is what is
+// checked.
+// `-Rpass=deadheat` prints what was done, a line a function.
+#include <llvm/Analysis/OptimizationRemarkEmitter.h>
+#include <llvm/Analysis/TargetLibraryInfo.h>
+#include <llvm/IR/Module.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Passes/PassPlugin.h>
+
+#include "compiler/pass/passes.h"
+
+namespace deadheat::pass {
+namespace {
+
+class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
+ public:
+  explicit DeadheatPass(bool optimizing) : optimizing_(optimizing) {}
+  static bool isRequired() { return true; }  // NOLINT(readability-identifier-naming): LLVM's name
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) const {
+    auto& functions =
+        manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager();
+    bool any = false;
+    for (llvm::Function& function : module) any |= instrumented(function);
+    if (!any) return llvm::PreservedAnalyses::all();
+    const InlineCopies copies(module, library_of(module, functions));
+    for (llvm::Function& function : module) {
+      if (!instrumented(function)) continue;
+      run_function(function, functions, copies);
+      functions.invalidate(function, llvm::PreservedAnalyses::none());
+    }
+    emit_functions_section(module);
+    return llvm::PreservedAnalyses::none();
+  }
+
+ private:
+  static llvm::TargetLibraryInfo library_of(llvm::Module& module,
+                                            llvm::FunctionAnalysisManager& manager) {
+    for (llvm::Function& function : module)
+      if (instrumented(function)) return manager.getResult<llvm::TargetLibraryAnalysis>(function);
+    llvm_unreachable("asked only when there is one");
+  }
+
+  void run_function(llvm::Function& function, llvm::FunctionAnalysisManager& manager,
+                    const InlineCopies& copies) const {
+    const llvm::TargetLibraryInfo library =
+        manager.getResult<llvm::TargetLibraryAnalysis>(function);
+    const DropCounts dropped = optimizing_ ? drop_checks(function) : DropCounts{};
+    const uint32_t wide = check_wide_accesses(function);
+    const uint32_t regions = mark_regions(function, library, copies);
+    llvm::OptimizationRemarkEmitter remarks(&function);
+    remarks.emit([&] {
+      return llvm::OptimizationRemark("deadheat", "Instrumentation", &function)
+             << llvm::ore::NV("Function", &function) << ": accesses "
+             << llvm::ore::NV("Accesses", dropped.accesses) << ", local "
+             << llvm::ore::NV("Local", dropped.locals) << ", covered "
+             << llvm::ore::NV("Covered", dropped.covered) << ", wide "
+             << llvm::ore::NV("Wide", wide) << ", marked calls "
+             << llvm::ore::NV("MarkedCalls", regions);
+    });
+  }
+
+  bool optimizing_;
+};
+
+void add_to(llvm::PassBuilder& builder) {
+  // Sanitizers are added at this point too, after the plugins' callbacks.
+  builder.registerOptimizerLastEPCallback(
+      [](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {
+        manager.addPass(DeadheatPass(level != llvm::OptimizationLevel::O0));
+      });
+}
+
+}  // namespace
+}  // namespace deadheat::pass
+
+extern "C" __attribute__((visibility("default"))) llvm::PassPluginLibraryInfo
+llvmGetPassPluginInfo() {  // NOLINT(readability-identifier-naming): LLVM looks for this name
+  return {LLVM_PLUGIN_API_VERSION, "deadheat", DEADHEAT_VERSION, deadheat::pass::add_to};
+}
