@@ -13,6 +13,8 @@
 #include "lib/analysis/findings.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/live/trace_sites.h"
+#include "lib/trace/container_source.h"
 #include "lib/trace/open.h"
 #include "lib/trace/pipelined_source.h"
 
@@ -37,7 +39,8 @@ struct AnalyzeArguments {
 
 const std::map<std::string, EngineKind> kEngines{{"hb", EngineKind::kHappensBefore},
                                                  {"hybrid", EngineKind::kHybrid},
-                                                 {"rdit", EngineKind::kRdit}};
+                                                 {"rdit", EngineKind::kRdit},
+                                                 {"orders", EngineKind::kOrders}};
 const std::map<std::string, Edges> kEdges{{"full", Edges::kFull}, {"paper", Edges::kPaper}};
 const std::map<std::string, Missing> kMissing{
     {"rdit", Missing::kRdit}, {"ignore", Missing::kIgnore}, {"naive", Missing::kNaive}};
@@ -84,6 +87,17 @@ analysis::Options engine_options(const AnalyzeArguments& arguments) {
   return options;
 }
 
+// A recorded program's places under their names; labels of a text trace are names already.
+model::FindingsFile named(model::FindingsFile findings, const trace::Source& source) {
+  const auto* container = dynamic_cast<const trace::ContainerSource*>(&source);
+  if (container == nullptr) return findings;
+  std::vector<live::MappedModule> modules;
+  for (const trace::Module& module : container->metadata().modules)
+    modules.push_back({module.path, module.build_id, module.load_address, module.size});
+  symbols::Symbolizer symbolizer;
+  return live::symbolize(std::move(findings), modules, symbolizer);
+}
+
 int run_analyze(const AnalyzeArguments& arguments) {
   auto source = trace::open_trace(arguments.trace, {.ignore_gaps = arguments.ignore_gaps});
   if (!source) return fail(source.error());
@@ -105,14 +119,18 @@ int run_analyze(const AnalyzeArguments& arguments) {
       digest(arguments.trace),
       "deadheat analyze --engine " + engine + " " + arguments.trace,
       {"--engine", arguments.engine, arguments.trace}};
-  return emit(analysis::to_findings(*report, options, **source, identity), arguments.output);
+  return emit(named(analysis::to_findings(*report, options, **source, identity), **source),
+              arguments.output);
 }
 
 void add_engine_options(CLI::App& app, AnalyzeArguments& arguments) {
   app.add_option(
          "--engine", arguments.engine,
          "hb: happens-before races of this execution; hybrid: candidates that another schedule may "
-         "show (disjoint locksets); rdit: happens-before that knows of uninstrumented regions")
+         "show (disjoint locksets); rdit: happens-before that knows of uninstrumented regions; "
+         "orders: "
+         "lock acquisitions and atomic accesses whose order may be another one, to confirm for "
+         "failures")
       ->check(CLI::IsMember(names(kEngines)))
       ->capture_default_str();
   app.add_option("--edges", arguments.edges,

@@ -6,8 +6,19 @@ namespace deadheat::apps {
 
 const std::vector<CatalogEntry>& catalog() {
   static const std::vector<CatalogEntry> entries = {
-      {"find", analyze_verb()},        {"report", report_verb()}, {"look inside", trace_verb()},
-      {"this machine", doctor_verb()}, {"", man_verb()},          {"", completion_verb()},
+      {"find, confirm, judge, report in one", check_verb()},
+      {"find", run_verb()},
+      {"find", record_verb()},
+      {"find", analyze_verb()},
+      {"confirm", confirm_verb()},
+      {"confirm", replay_verb()},
+      {"report", report_verb()},
+      {"report", symbolize_verb()},
+      {"look inside", trace_verb()},
+      {"look inside", verify_verb()},
+      {"look inside", doctor_verb()},
+      {"", man_verb()},
+      {"", completion_verb()},
   };
   return entries;
 }
@@ -25,20 +36,21 @@ PreparedVerb prepare(const Verb& verb) {
 std::string main_help() {
   std::string text = "deadheat " DEADHEAT_VERSION
                      ": finds races, says why they are races, and shows them\n\n"
-                     "usage: deadheat VERB [options] [FILE...]     deadheat help VERB\n";
+                     "usage: deadheat VERB [options] ...     deadheat help VERB\n";
   std::string stage;
   for (const CatalogEntry& entry : catalog()) {
     if (entry.stage.empty()) continue;
-    if (entry.stage != stage) text += "\n" + entry.stage + ":\n";
+    // One blank line in all: the whole must fit on a screen.
+    if (entry.stage != stage) text += (stage.empty() ? "\n" : "") + entry.stage + ":\n";
     stage = entry.stage;
     std::string line = "  " + entry.verb.name;
-    line.resize(std::max<size_t>(line.size() + 2, 12), ' ');
+    line.resize(std::max<size_t>(line.size() + 2, 13), ' ');
     text += line + entry.verb.summary + "\n";
   }
   text +=
       "\nexit status: 0 nothing found, 66 a finding, 77 cannot run here, 2 usage\n"
       "options also from DEADHEAT_OPTIONS=key=value:... (help=1 lists them), .deadheat\n"
-      "example: deadheat analyze trace.std\n";
+      "example: deadheat check -- ./program\n";
   return text;
 }
 

@@ -1,14 +1,24 @@
 // The rows of `deadheat doctor`. A probe does a small piece of the real work on this machine and
 // looks at the answer: a detector that is switched off must not look like a clean bill of health.
+#include <dlfcn.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include <filesystem>
+
+#include "apps/canary.h"
 #include "apps/doctor.h"
+#include "apps/launch.h"
+#include "apps/trials.h"
+#include "apps/work_folder.h"
+#include "compiler/driver/toolchain.h"
 #include "lib/analysis/engine.h"
 #include "lib/analysis/memory_source.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/model/json.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
+#include "lib/symbols/symbolizer.h"
 #include "lib/trace/container_source.h"
 #include "lib/trace/writer.h"
 
@@ -21,6 +31,8 @@ using trace::EventKind;
 
 constexpr char kRebuild[] =
     "build it again (remove build/release): its own test trace comes out wrong";
+
+constexpr int kCanarySeconds = 20;
 
 std::vector<Event> two_writes(bool ordered) {
   const Event fork = {.thread = 0, .kind = EventKind::kFork, .other = 1};
@@ -88,10 +100,103 @@ std::optional<std::string> writes_report() {
   return shown ? std::nullopt : std::optional<std::string>(kRebuild);
 }
 
+// The library must be there and be the right one: a program that finds another says nothing.
+std::optional<std::string> has_runtime(const char* mode) {
+  const auto folder = runtime_folder(mode);
+  if (!folder) return folder.error().hint;
+  const auto image = symbols::ElfImage::open(folder.value() + "/libdeadheat.so.1");
+  if (!image) return image.error().message;
+  if (image.value()->has_dynamic_symbol("__tsan_init")) return std::nullopt;
+  return "build it again: " + image.value()->path() + " has no hooks";
+}
+
+// The canary under the scheduler: it must say so, and must end.
+std::optional<std::string> schedules_canary() {
+  if (auto missing = has_runtime("schedule")) return missing;
+  const auto work = WorkFolder::create();
+  const auto detect = runtime_folder("detect");
+  if (!work) return work.error().hint;
+  if (!detect) return detect.error().hint;
+  TrialOptions options;
+  options.program = {std::filesystem::path(detect.value()).parent_path() / "canary"};
+  const auto target = make_target(options);
+  if (!target) return target.error().message;
+  campaign::TrialRequest request;
+  request.strategy = "serial";
+  const std::string folder = work.value()->path() + "/trial";
+  const auto child = campaign::prepare(target.value(), request, folder, kCanarySeconds);
+  if (!child) return child.error().message;
+  campaign::Children children;
+  if (const Status started = children.start(0, child.value()); !started)
+    return started.error().message;
+  std::vector<campaign::Children::Ended> ended;
+  while (ended.empty()) ended = children.wait(kCanarySeconds * 1000);
+  symbols::Symbolizer symbolizer;
+  const campaign::TrialResult trial =
+      campaign::collect(target.value(), request, ended[0].result, folder, "doctor", symbolizer);
+  const bool alive = trial.started && trial.processes[0].mode == "schedule" &&
+                     !ended[0].result.timed_out && ended[0].result.signal == 0;
+  return alive ? std::nullopt : std::optional<std::string>(kRebuild);
+}
+
+std::optional<std::string> has_all_runtimes() {
+  for (const char* mode : {"detect", "record", "schedule"})
+    if (auto missing = has_runtime(mode)) return missing;
+  return std::nullopt;
+}
+
+// Not needed, but without it addresses differ from run to run, and so may executions.
+std::string replay_row() {
+  const campaign::Children children;
+  return children.same_addresses() ? "addresses are the same in every run"
+                                   : "without fixed addresses (optional: allow personality(2), "
+                                     "which this container does not)";
+}
+
+// The name of a function whose address we know.
+std::optional<std::string> names_functions() {
+  Dl_info info{};
+  if (::dladdr(reinterpret_cast<void*>(&::dladdr), &info) == 0) return kRebuild;
+  symbols::Symbolizer symbolizer;
+  const auto module = symbolizer.module(info.dli_fname, "");
+  const auto offset =
+      reinterpret_cast<uintptr_t>(info.dli_saddr) - reinterpret_cast<uintptr_t>(info.dli_fbase);
+  const auto& frames = symbolizer.frames(module, offset);
+  const bool named = !frames.empty() && frames.back().function.find("dladdr") != std::string::npos;
+  return named ? std::nullopt : std::optional<std::string>(kRebuild);
+}
+
+std::optional<std::string> finds_canary() {
+  const std::optional<Error> problem = canary_problem("");
+  return problem ? std::optional(problem->hint + " (" + problem->message + ")") : std::nullopt;
+}
+
+std::optional<std::string> finds_compiler() {
+  const auto chosen = driver::choose_toolchain(driver::Language::kC);
+  if (!chosen) return chosen.error().hint;
+  const std::string& warning = chosen.value().warning;
+  return warning.empty() ? std::nullopt : std::optional("correct " + warning);
+}
+
+// LLVM is optional: without the pass everything works, and the row says what one would gain.
+std::string pass_row() {
+  const auto folder = runtime_folder("detect");
+  const bool there =
+      folder && ::access((folder.value() + "/../deadheat_pass.so").c_str(), R_OK) == 0;
+  return there
+             ? "clang 19 marks calls into code that is not instrumented"
+             : "without marks of calls into other code (optional: clang-19, llvm-19-dev, rebuild)";
+}
+
 }  // namespace
 
 const std::vector<Check>& checks() {
   static const std::vector<Check> rows = {
+      {"run", "the detecting runtime library is there", [] { return has_runtime("detect"); }},
+      {"record", "the recording runtime library is there", [] { return has_runtime("record"); }},
+      {"check", "all runtime libraries are there", has_all_runtimes},
+      {"confirm", "a program runs under the scheduler", schedules_canary},
+      {"replay", replay_row(), [] { return has_runtime("schedule"); }},
       {"analyze", "hb finds a planted race, not its safe twin",
        [] { return finds_race(EngineKind::kHappensBefore); }},
       {"analyze", "hybrid finds a planted race, not its safe twin",
@@ -99,6 +204,10 @@ const std::vector<Check>& checks() {
       {"analyze", "rdit finds a planted race, not its safe twin",
        [] { return finds_race(EngineKind::kRdit); }},
       {"report", "a finding is read back and rendered", writes_report},
+      {"verify", "the runtime reports a planted race, not its safe twin", finds_canary},
+      {"deadheat-cc", "a compiler to stand in for is there", finds_compiler},
+      {"deadheat-cc", pass_row(), [] { return std::optional<std::string>(); }},
+      {"symbolize", "a function of libc is found by its address", names_functions},
       {"trace", "a compressed trace is written and read back", keeps_trace},
   };
   return rows;

@@ -27,9 +27,9 @@ std::string diagnosis_text(std::span<const Diagnosis> rows) {
   for (const Diagnosis& row : rows) {
     std::string line = row.missing ? "  no   " : "  yes  ";
     line += row.verb;
-    line.resize(std::max<size_t>(line.size() + 2, 17), ' ');
+    line.resize(std::max<size_t>(line.size() + 2, 18), ' ');
     text += line + row.ability + "\n";
-    if (row.missing) text += std::string(17, ' ') + "to do: " + *row.missing + "\n";
+    if (row.missing) text += std::string(18, ' ') + "to do: " + *row.missing + "\n";
   }
   return text;
 }
@@ -50,7 +50,7 @@ std::string diagnosis_json(std::span<const Diagnosis> rows) {
 Verb doctor_verb() {
   Verb verb;
   verb.name = "doctor";
-  verb.summary = "say for every verb whether it works here, and if not what is missing";
+  verb.summary = "say which verbs work here, and what the others are missing";
   verb.example = "deadheat doctor";
   verb.setup = [](CLI::App& app) -> std::function<int()> {
     const auto json = std::make_shared<bool>(false);

@@ -11,6 +11,7 @@
 #include "apps/catalog.h"
 #include "apps/describe.h"
 #include "apps/options.h"
+#include "apps/runtime_options.h"
 #include "apps/usage.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -51,6 +52,10 @@ int unknown_verb(const std::string& word) {
 
 std::vector<std::string> keys_of_all_verbs() {
   std::vector<std::string> all = {"help"};
+  for (std::string key : runtime_keys()) {
+    std::replace(key.begin(), key.end(), '_', '-');
+    all.push_back(std::move(key));
+  }
   for (const CatalogEntry& entry : catalog()) {
     for (std::string& key : keys(*prepare(entry.verb).app)) all.push_back(std::move(key));
   }

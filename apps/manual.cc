@@ -85,6 +85,32 @@ std::string main_page() {
   return text + kShared + example_section("deadheat analyze trace.std") + ".SH SEE ALSO\n" + also;
 }
 
+// deadheat-cc and deadheat-c++ take the options of the compiler that they stand in for.
+std::string wrapper_page(const std::string& name, const std::string& variable) {
+  std::string text = head(name, "compile and link for Deadheat, as gcc or clang would");
+  text += ".SH SYNOPSIS\n.B " + roff(name) + "\n[options of gcc or clang] FILE...\n";
+  text +=
+      ".SH DESCRIPTION\n"
+      "Stands in for the compiler: CC=deadheat\\-cc CXX=deadheat\\-c++. It becomes gcc or clang,\n"
+      "with thread\\-sanitizer instrumentation added where it compiles, and Deadheat's runtime in\n"
+      "place of libtsan where it links. Everything else is the compiler's own. With clang 19 a\n"
+      "plugin also marks calls into code that is not instrumented and leaves out checks that\n"
+      "cannot matter (\\-Rpass=deadheat prints what it did).\n"
+      ".PP\n"
+      "Not instrumented: \\-fno\\-sanitize=thread, \\-ffreestanding, and links with \\-nostdlib "
+      "that\n"
+      "do not name \\-lc. Not supported: \\-static.\n"
+      ".SH ENVIRONMENT\n";
+  text +=
+      ".TP\n.B " + variable +
+      "\nThe compiler command, such as gcc\\-12 or \"ccache clang\\-19\". One of DEADHEAT_CC and\n"
+      "DEADHEAT_CXX names the other too. Default: clang\\-19, clang or gcc, the first that is\n"
+      "there.\n";
+  text += ".SH EXIT STATUS\nThat of the compiler; 1 if it could not be started.\n";
+  text += example_section("CC=deadheat-cc CXX=deadheat-c++ ./configure && make");
+  return text + ".SH SEE ALSO\n.BR deadheat (1)\n.BR deadheat\\-verify (1)\n";
+}
+
 int write_pages(const std::string& directory) {
   const Status status = write_file(directory + "/deadheat.1", main_page());
   if (!status) return fail(status.error());
@@ -92,6 +118,11 @@ int write_pages(const std::string& directory) {
     if (entry.stage.empty()) continue;
     const std::string path = directory + "/deadheat-" + entry.verb.name + ".1";
     const Status written = write_file(path, verb_page(entry.verb));
+    if (!written) return fail(written.error());
+  }
+  for (const auto& [name, variable] :
+       {std::pair("deadheat-cc", "DEADHEAT_CC"), std::pair("deadheat-c++", "DEADHEAT_CXX")}) {
+    const Status written = write_file(directory + "/" + name + ".1", wrapper_page(name, variable));
     if (!written) return fail(written.error());
   }
   return kNothingFound;

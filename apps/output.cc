@@ -32,7 +32,7 @@ constexpr uint64_t kMostSourceBytes =
 
 struct Target {
   std::string format;
-  std::string path;  // "-" is stdout
+  std::string path;  // "-" is stdout, or stderr where the verb says so
 };
 
 std::string format_of(const std::string& path) {
@@ -99,11 +99,24 @@ bool is_set(const char* name) {
   return value != nullptr && value[0] != '\0';
 }
 
-bool use_colour(const std::string& wish, const std::string& path) {
+int standard_fd(const OutputOptions& options) {
+  return options.standard == OutputOptions::Standard::kError ? STDERR_FILENO : STDOUT_FILENO;
+}
+
+Status write_target(const Target& target, const OutputOptions& options, const std::string& text) {
+  // Asked for by name, "-" is standard output whatever the verb.
+  const bool implied = target.path == "-" && options.outputs.empty() && options.formats.empty();
+  if (implied && standard_fd(options) == STDERR_FILENO)
+    return write_all(STDERR_FILENO, text, "standard error");
+  return write_file(target.path, text);
+}
+
+bool use_colour(const OutputOptions& options, const std::string& path) {
+  const std::string& wish = options.colour;
   if (wish == "always" || wish == "never") return wish == "always";
   const char* terminal = std::getenv("TERM");
   const bool dumb = terminal != nullptr && std::string_view(terminal) == "dumb";
-  return path == "-" && ::isatty(STDOUT_FILENO) == 1 && !is_set("NO_COLOR") && !dumb;
+  return path == "-" && ::isatty(standard_fd(options)) == 1 && !is_set("NO_COLOR") && !dumb;
 }
 
 std::string render(const report::Report& report, const Target& target, const OutputOptions& options,
@@ -114,8 +127,7 @@ std::string render(const report::Report& report, const Target& target, const Out
   if (target.format == "html") return report::write_html(report);
   if (target.format == "tsan") return report::write_tsan(report);
   if (target.format == "github") return report::write_github(report);
-  std::string text =
-      report::write_text(report, {.colour = use_colour(options.colour, target.path)});
+  std::string text = report::write_text(report, {.colour = use_colour(options, target.path)});
   const char* actions = std::getenv("GITHUB_ACTIONS");
   if (target.path == "-" && actions != nullptr && std::string_view(actions) == "true")
     text += report::write_github(report);
@@ -194,9 +206,12 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   const std::string root = source_root();
   report::ReportOptions wishes;
   wishes.today = report::today();
+  wishes.confirmed_only = options.confirmed_only;
   wishes.unique = true;  // analyze and report both build through add_finding
   wishes.strip_prefix = options.strip_prefix.empty() ? root : options.strip_prefix;
   wishes.suppressions = read_suppressions(options.suppressions, problems);
+  for (const std::string& text : options.built_in_suppressions)
+    report::parse_suppressions(text, "__tsan_default_suppressions()", wishes.suppressions);
   wishes.read_source = [&](const std::string& path) {
     return read_source(root, wishes.strip_prefix, path);
   };
@@ -225,8 +240,8 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   }
   bool on_stdout = false;
   for (const Target& target : *wanted) {
-    const Status written =
-        write_file(target.path, render(report, target, options, problems.any() ? kUsage : verdict));
+    const Status written = write_target(
+        target, options, render(report, target, options, problems.any() ? kUsage : verdict));
     if (!written) problems.add(written.error());
     on_stdout = on_stdout || target.path == "-";
   }

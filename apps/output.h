@@ -19,10 +19,15 @@ struct OutputOptions {
   std::vector<std::string>
       outputs;           // -o FILE for each format, in order; default stdout; format by extension
   std::string baseline;  // --baseline old.json
-  std::vector<std::string> suppressions;  // --suppressions FILE
-  std::string colour = "auto";            // --color auto|always|never
-  std::string strip_prefix;               // --strip-path-prefix
-  int exit_code = 66;                     // --exit-code for findings
+  std::vector<std::string> suppressions;           // --suppressions FILE
+  std::vector<std::string> built_in_suppressions;  // texts that the program brings along
+  std::string colour = "auto";                     // --color auto|always|never
+  std::string strip_prefix;                        // --strip-path-prefix
+  int exit_code = 66;                              // --exit-code for findings
+  bool confirmed_only = false;                     // candidates alone do not fail
+  // Where a report without -o goes. Standard output belongs to the program under test, if there is
+  // one.
+  enum class Standard : uint8_t { kOutput, kError } standard = Standard::kOutput;
 };
 
 void add_output_options(CLI::App& app, OutputOptions& options);

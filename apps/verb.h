@@ -29,9 +29,16 @@ struct Verb {
   std::function<std::function<int()>(CLI::App&)> setup;
 };
 
+Verb run_verb();
+Verb record_verb();
 Verb analyze_verb();
+Verb confirm_verb();
+Verb replay_verb();
+Verb check_verb();
 Verb trace_verb();
 Verb report_verb();
+Verb symbolize_verb();
+Verb verify_verb();
 Verb doctor_verb();
 
 // "deadheat: message" and "  hint: ..." on stderr; returns `code`.

@@ -1,0 +1,33 @@
+// How a campaign stands, on stderr: one line that is written over on a terminal, a line now and
+// then elsewhere. What is said stays.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "lib/campaign/campaign.h"
+
+namespace deadheat::apps {
+
+class CampaignStatus {
+ public:
+  CampaignStatus();
+  ~CampaignStatus() { end(); }
+  CampaignStatus(const CampaignStatus&) = delete;
+  CampaignStatus& operator=(const CampaignStatus&) = delete;
+
+  void update(const campaign::Progress& progress);
+  void say(const std::string& line);
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  const bool live_;
+  bool shown_ = false;
+  Clock::time_point last_;
+};
+
+// "2 of 5 candidates decided, 1 confirmed, 1 harmful; 120 trials, 40.0 a second, at most 0:07 left"
+std::string status_words(const campaign::Progress& progress);
+
+}  // namespace deadheat::apps

@@ -1,0 +1,61 @@
+// deadheat confirm: makes the races of a findings file happen, or says what was tried.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "apps/campaign_status.h"
+#include "apps/output.h"
+#include "apps/trials.h"
+#include "apps/verb.h"
+#include "lib/model/json.h"
+
+namespace deadheat::apps {
+namespace {
+
+struct ConfirmArguments {
+  std::string input;
+  TrialOptions trials;
+  OutputOptions output;
+};
+
+constexpr int kInterrupted = 130;
+
+int run_confirm(ConfirmArguments& arguments) {
+  settle_paths(arguments.trials);
+  auto file = model::read_findings(arguments.input);
+  if (!file) return fail(file.error());
+  if (arguments.output.findings.empty() && arguments.input != "-")
+    arguments.output.findings = arguments.input;
+  auto outcome = confirm_findings(*file, arguments.trials, arguments.output.findings, "confirm");
+  if (!outcome) return fail(outcome.error(), kCannotRun);
+  std::fprintf(stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
+               outcome->stopped       ? "; stopped: the same command goes on from here"
+               : outcome->out_of_time ? "; out of time: the same command goes on from here"
+                                      : "");
+  arguments.output.confirmed_only = !arguments.trials.strict;
+  const int verdict = emit(*file, arguments.output);
+  return verdict == kNothingFound && outcome->stopped ? kInterrupted : verdict;
+}
+
+}  // namespace
+
+Verb confirm_verb() {
+  return {"confirm", "make the races of a findings file happen, and say what they do",
+          "deadheat confirm findings.json -o report.html -- ./server --port 8080",
+          [](CLI::App& app) {
+            auto arguments = std::make_shared<ConfirmArguments>();
+            app.add_option("findings", arguments->input,
+                           "findings.json; the evidence is added to it, or goes to --findings")
+                ->type_name("FINDINGS")
+                ->required();
+            app.add_option("program", arguments->trials.program,
+                           "the program and its arguments, after --")
+                ->type_name("PROGRAM")
+                ->required();
+            add_trial_options(app, arguments->trials);
+            add_output_options(app, arguments->output);
+            return std::function<int()>([arguments] { return run_confirm(*arguments); });
+          }};
+}
+
+}  // namespace deadheat::apps

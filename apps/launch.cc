@@ -1,0 +1,189 @@
+#include "apps/launch.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+
+#include "apps/verb.h"
+#include "lib/base/environment.h"
+#include "lib/base/scoped_fd.h"
+#include "lib/live/instrumented.h"
+
+namespace deadheat::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kPollMs = 200;
+constexpr auto kGrace = std::chrono::seconds(2);  // between asking to end and killing
+constexpr std::array kForwarded = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
+
+volatile sig_atomic_t g_child = 0;
+
+// A signal of the terminal reaches the program too, as a member of our group; one that was sent to
+// us alone was meant for it.
+void forward(int signal, siginfo_t* info, void* /*context*/) {
+  const pid_t child = g_child;
+  if (child > 0 && info->si_code <= 0) ::kill(child, signal);
+}
+
+// Catches what would end us while the program runs; gives everything back at the end. Until
+// started() in both processes such a signal waits: there is nobody yet to pass it on to.
+class ForwardedSignals {
+ public:
+  ForwardedSignals() {
+    sigset_t waiting;
+    ::sigemptyset(&waiting);
+    for (const int signal : kForwarded) ::sigaddset(&waiting, signal);
+    ::sigprocmask(SIG_BLOCK, &waiting, &mask_);
+    struct sigaction action{};
+    action.sa_sigaction = forward;
+    action.sa_flags = SA_SIGINFO | SA_RESTART;
+    for (size_t i = 0; i < kForwarded.size(); ++i) {
+      ::sigaction(kForwarded[i], nullptr, &before_[i]);
+      if (before_[i].sa_handler != SIG_IGN) ::sigaction(kForwarded[i], &action, nullptr);
+    }
+  }
+  ~ForwardedSignals() {
+    g_child = 0;
+    give_back();
+  }
+  void started(pid_t child) const {
+    g_child = child;
+    if (child == 0) give_back();
+    ::sigprocmask(SIG_SETMASK, &mask_, nullptr);
+  }
+  ForwardedSignals(const ForwardedSignals&) = delete;
+  ForwardedSignals& operator=(const ForwardedSignals&) = delete;
+
+ private:
+  void give_back() const {
+    for (size_t i = 0; i < kForwarded.size(); ++i) ::sigaction(kForwarded[i], &before_[i], nullptr);
+  }
+  std::array<struct sigaction, kForwarded.size()> before_{};
+  sigset_t mask_{};
+};
+
+int wait_status(pid_t child) {
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Until the child is ready to be waited for.
+bool watch(pid_t child, const Launch& what) {
+  const ScopedFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
+  const auto started = Clock::now();
+  const auto limit = std::chrono::duration<double>(what.timeout_s);
+  bool asked = false, killed = false;
+  for (;;) {
+    // A kernel without pidfds: look more often instead.
+    struct pollfd wanted{handle.get(), POLLIN, 0};
+    ::poll(&wanted, handle.valid() ? 1 : 0, handle.valid() ? kPollMs : kPollMs / 10);
+    siginfo_t info{};
+    const bool over =
+        ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == child;
+    if (what.poll) what.poll();
+    if (over) return asked;
+    if (what.timeout_s <= 0 || Clock::now() - started < limit) continue;
+    if (!asked) ::kill(child, SIGTERM);
+    if (!killed && Clock::now() - started >= limit + kGrace) {
+      ::kill(child, SIGKILL);
+      killed = true;
+    }
+    asked = true;
+  }
+}
+
+Error cannot_run(const std::string& program, int error, int& code) {
+  code = error == ENOENT ? 127 : error == ENOMEM || error == EAGAIN ? int{kCannotRun} : 126;
+  if (error == ENOENT) return {"cannot find " + program, "is it built, or in PATH?"};
+  return {"cannot run " + program + ": " + std::strerror(error),
+          error == ENOEXEC ? "is it a program? a script needs a first line such as #!/bin/sh" : ""};
+}
+
+}  // namespace
+
+Result<Ended> launch(const Launch& what, int& code) {
+  const std::string path = live::find_program(what.command.at(0));
+  if (path.empty()) return cannot_run(what.command[0], ENOENT, code);
+  std::vector<std::string> words = what.command;
+  std::vector<std::string> environment = environment_with(what.environment);
+  const std::vector<char*> argv = pointers(words), envp = pointers(environment);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return cannot_run(path, errno, code);
+  const ScopedFd told(ends[0]);
+  ScopedFd tell(ends[1]);
+  std::fflush(nullptr);
+  const ForwardedSignals signals;
+  const pid_t child = ::fork();
+  const int fork_error = errno;
+  signals.started(child);
+  if (child < 0) return cannot_run(path, fork_error, code);
+  if (child == 0) {
+    ::execve(path.c_str(), argv.data(), envp.data());
+    const int error = errno;
+    [[maybe_unused]] const ssize_t said = ::write(ends[1], &error, sizeof error);
+    ::_exit(127);
+  }
+  tell = ScopedFd();
+  int error = 0;
+  ssize_t got = 0;
+  while ((got = ::read(told.get(), &error, sizeof error)) < 0 && errno == EINTR) {
+  }
+  if (got == sizeof error) {
+    wait_status(child);
+    return cannot_run(path, error, code);
+  }
+  const bool timed_out = watch(child, what);
+  return Ended{wait_status(child), timed_out};
+}
+
+Result<std::string> runtime_folder(const std::string& mode) {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  const std::filesystem::path folder =
+      (self.parent_path() / "../lib/deadheat" / mode).lexically_normal();
+  const std::filesystem::path library = folder / "libdeadheat.so.1";
+  if (!error && std::filesystem::exists(library, error)) return folder.string();
+  return Error{"the runtime library is missing: " + library.string(),
+               "build or install Deadheat completely (./deadheat builds it)"};
+}
+
+std::string library_path(const std::string& folder) {
+  const char* before = std::getenv("LD_LIBRARY_PATH");
+  return before == nullptr || before[0] == '\0' ? folder : folder + ":" + before;
+}
+
+std::string shell_quoted(const std::vector<std::string>& words) {
+  std::string out;
+  for (const std::string& word : words) {
+    if (!out.empty()) out += ' ';
+    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+      return std::isalnum(c) != 0 || std::strchr("_-./=:,+@%", c) != nullptr;
+    });
+    if (plain) {
+      out += word;
+      continue;
+    }
+    out += '\'';
+    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+    out += '\'';
+  }
+  return out;
+}
+
+}  // namespace deadheat::apps

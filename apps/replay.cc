@@ -1,0 +1,288 @@
+// deadheat replay: runs the trial of a finding again, from its seed, and says whether the same
+// happened.
+#include <sys/personality.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "apps/launch.h"
+#include "apps/trials.h"
+#include "apps/verb.h"
+#include "apps/work_folder.h"
+#include "lib/base/text.h"
+#include "lib/campaign/attach.h"
+#include "lib/campaign/expand.h"
+#include "lib/live/instrumented.h"
+#include "lib/live/places.h"
+#include "lib/model/enum_names.h"
+#include "lib/model/identity.h"
+#include "lib/model/json.h"
+
+namespace deadheat::apps {
+namespace {
+
+struct ReplayArguments {
+  std::string findings, id;
+  uint64_t seed = 0;
+  bool has_seed = false;
+  bool gdb = false, follow = false;
+  double timeout_s = 0;
+  std::vector<std::string> program;
+};
+
+// One execution that can be had again.
+struct Recorded {
+  const model::Finding* finding = nullptr;
+  const model::Evidence* evidence = nullptr;
+  campaign::TrialRequest request;   // without sites
+  std::string campaign, candidate;  // keys
+};
+
+// "confirm:CAMPAIGN/CANDIDATE/SEED"
+bool parse_execution(const std::string& execution, Recorded& out) {
+  constexpr std::string_view kPrefix = "confirm:";
+  if (!execution.starts_with(kPrefix)) return false;
+  const auto parts = split(std::string_view(execution).substr(kPrefix.size()), '/');
+  if (parts.size() != 3) return false;
+  out.campaign = parts[0];
+  out.candidate = parts[1];
+  return true;
+}
+
+bool is_meant(const Recorded& one, const ReplayArguments& arguments) {
+  if (arguments.has_seed && one.request.seed != arguments.seed) return false;
+  return arguments.id.empty() || arguments.id == one.candidate ||
+         arguments.id == model::display_id(one.finding->candidate);
+}
+
+// The most telling execution that fits: one that failed before one that only met, either before
+// none.
+int worth(const model::Evidence& evidence) {
+  const bool met = evidence.outcome == model::Outcome::kRace;
+  return (met ? 100 : 0) + 2 * static_cast<int>(evidence.consequence.kind) +
+         (evidence.repeat.empty() ? 0 : 1);
+}
+
+Result<Recorded> choose(const model::FindingsFile& file, const ReplayArguments& arguments) {
+  Recorded best;
+  for (const model::Finding& finding : file.findings)
+    for (const model::Evidence& evidence : finding.evidence) {
+      Recorded one;
+      one.finding = &finding;
+      one.evidence = &evidence;
+      if (!evidence.trial || !parse_execution(evidence.execution, one) ||
+          !campaign::parse_schedule(evidence.trial->schedule, one.request) ||
+          !is_meant(one, arguments))
+        continue;
+      if (best.evidence == nullptr || worth(evidence) > worth(*best.evidence)) best = one;
+    }
+  if (best.evidence != nullptr) return best;
+  return Error{arguments.findings + " holds no trial" +
+                   (arguments.id.empty() ? "" : " of " + arguments.id) +
+                   (arguments.has_seed ? " with seed " + std::to_string(arguments.seed) : ""),
+               "deadheat confirm " + arguments.findings + " -- PROGRAM makes some"};
+}
+
+std::vector<std::string> under_gdb(const std::vector<std::string>& program) {
+  std::vector<std::string> words = {"gdb", "-q",  "-ex",   "set startup-with-shell off",
+                                    "-ex", "run", "--args"};
+  words.insert(words.end(), program.begin(), program.end());
+  return words;
+}
+
+class FixedAddresses {
+ public:
+  FixedAddresses() : before_(::personality(0xffffffff)) {
+    if (before_ >= 0) ::personality(static_cast<unsigned long>(before_) | ADDR_NO_RANDOMIZE);
+  }
+  ~FixedAddresses() {
+    if (before_ >= 0) ::personality(static_cast<unsigned long>(before_));
+  }
+  FixedAddresses(const FixedAddresses&) = delete;
+  FixedAddresses& operator=(const FixedAddresses&) = delete;
+
+ private:
+  const int before_;
+};
+
+std::string place_of(const campaign::Decision& decision, const campaign::TrialResult& trial,
+                     symbols::Symbolizer& symbolizer) {
+  if (trial.processes.empty()) return {};
+  const auto& modules = trial.processes.front().modules;
+  const auto found = modules.find(decision.module);
+  if (found == modules.end()) return {};
+  const live::Place place{symbolizer.module(found->second.path, found->second.build_id),
+                          decision.offset};
+  return " in " + live::describe_place(symbolizer, std::span(&place, 1));
+}
+
+std::string decision_words(const campaign::DecisionLog& log, size_t at,
+                           const campaign::TrialResult& trial, symbols::Symbolizer& symbolizer) {
+  if (at >= log.decisions.size()) return "nothing (it had ended)";
+  const campaign::Decision& decision = log.decisions[at];
+  return "T" + std::to_string(decision.thread) + " at " +
+         std::string(campaign::point_word(decision.kind)) + place_of(decision, trial, symbolizer) +
+         ", then T" + std::to_string(decision.chosen) + " of " + std::to_string(decision.enabled);
+}
+
+// Decision by decision against the log that the campaign kept.
+void compare_logs(const std::string& kept_path, const campaign::TrialResult& trial,
+                  symbols::Symbolizer& symbolizer) {
+  const auto kept = campaign::read_decisions(kept_path);
+  if (!kept || !trial.log) {
+    std::fputs("deadheat: no log of decisions was kept to compare with\n", stderr);
+    return;
+  }
+  const auto differs = campaign::first_difference(kept.value(), *trial.log);
+  if (!differs) {
+    std::fprintf(stderr, "deadheat: all %s decisions are the same\n",
+                 with_thousands(trial.log->decisions.size()).c_str());
+    return;
+  }
+  std::fprintf(stderr, "deadheat: it diverged at decision %zu of %zu\n", *differs + 1,
+               kept.value().decisions.size());
+  std::fprintf(stderr, "  then: %s\n  now:  %s\n",
+               decision_words(kept.value(), *differs, trial, symbolizer).c_str(),
+               decision_words(*trial.log, *differs, trial, symbolizer).c_str());
+}
+
+std::string happened(const model::Evidence& evidence) {
+  std::string text;
+  if (evidence.outcome != model::Outcome::kRace) {
+    text = evidence.outcome == model::Outcome::kDeadlock ? "a deadlock" : "no race";
+  } else {
+    text = evidence.order == model::Order::kAlternate ? "the race, second access first"
+                                                      : "the race, first access first";
+  }
+  if (evidence.consequence.kind == model::ConsequenceKind::kNone) return text;
+  return text + ", " + std::string(model::name(evidence.consequence.kind)) +
+         (evidence.consequence.detail.empty() ? "" : " (" + evidence.consequence.detail + ")");
+}
+
+int judge(const Recorded& recorded, const campaign::TrialRequest& request,
+          const campaign::TrialResult& trial) {
+  const campaign::Attached now = campaign::attach(trial, request, recorded.finding->candidate, {});
+  const model::Evidence& then = *recorded.evidence;
+  const bool same = now.evidence.outcome == then.outcome && now.evidence.order == then.order;
+  std::fprintf(stderr, "deadheat: then: %s\n", happened(then).c_str());
+  std::fprintf(stderr, "deadheat: now:  %s: %s\n", happened(now.evidence).c_str(),
+               same ? "the same" : "not the same");
+  if (!trial.divergence.empty())
+    std::fprintf(stderr, "deadheat: it left the log %s\n", trial.divergence.c_str());
+  return now.evidence.outcome == model::Outcome::kRace ||
+                 now.evidence.outcome == model::Outcome::kDeadlock
+             ? kFinding
+             : kNothingFound;
+}
+
+int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOptions options) {
+  const auto work = WorkFolder::create();
+  if (!work) return fail(work.error(), kCannotRun);
+  const auto target = make_target(options);
+  if (!target) return fail(target.error(), kCannotRun);
+  if (::chdir(target.value().directory.c_str()) != 0)
+    return fail({"cannot enter " + target.value().directory, ""}, kCannotRun);
+  symbols::Symbolizer symbolizer;
+  campaign::SiteExpander expander(symbolizer, live::find_program(options.program[0]));
+  auto sites = expander.expand(*recorded.finding);
+  if (!sites) return fail(sites.error(), kCannotRun);
+  const std::string folder = work.value()->path() + "/trial";
+  const std::string kept = campaign::schedule_path(schedules_folder(arguments.findings),
+                                                   recorded.candidate, recorded.request.seed);
+  campaign::TrialRequest request = recorded.request;
+  request.sites = std::move(sites).value();
+  request.decisions = campaign::decisions_path(folder);
+  request.stop_at_race = arguments.gdb;
+  if (arguments.follow) {
+    request.strategy = "replay";
+    request.follow = kept;
+  }
+  const auto child = campaign::prepare(target.value(), request, folder, arguments.timeout_s);
+  if (!child) return fail(child.error(), kCannotRun);
+  Launch what;
+  what.command = arguments.gdb ? under_gdb(options.program) : options.program;
+  what.environment = child.value().environment;
+  what.timeout_s = arguments.timeout_s;
+  int code = kCannotRun;
+  const FixedAddresses fixed;
+  const auto ended = launch(what, code);
+  if (!ended) return fail(ended.error(), code);
+  campaign::ChildResult result;
+  result.timed_out = ended.value().timed_out;
+  const campaign::TrialResult trial =
+      campaign::collect(target.value(), request, result, folder, "replay", symbolizer);
+  if (!trial.started)
+    return fail({"the scheduler did not start in " + options.program[0], ""}, kCannotRun);
+  const int verdict = judge(recorded, request, trial);
+  compare_logs(kept, trial, symbolizer);
+  return verdict;
+}
+
+// Both may be left out: what is no name of a finding is the program's.
+bool is_id(const std::string& word) {
+  constexpr size_t kKeyLength = 16;
+  return word.starts_with("DH-") ||
+         (word.size() == kKeyLength &&
+          word.find_first_not_of("0123456789abcdef") == std::string::npos);
+}
+
+int run_replay(ReplayArguments& arguments) {
+  if (!arguments.id.empty() && !is_id(arguments.id))
+    arguments.program.insert(arguments.program.begin(), std::exchange(arguments.id, ""));
+  const auto file = model::read_findings(arguments.findings);
+  if (!file) return fail(file.error());
+  std::error_code error;
+  const auto recorded = choose(file.value(), arguments);
+  if (!recorded) return fail(recorded.error());
+  arguments.findings = std::filesystem::absolute(arguments.findings, error).string();
+  auto options = options_of(file.value(), recorded.value().campaign);
+  if (!options) options.emplace();
+  if (!arguments.program.empty()) options->program = arguments.program;
+  if (options->program.empty())
+    return fail({"the findings do not say which program was run", "add -- PROGRAM ARGS"});
+  std::fprintf(stderr, "deadheat: %s, %s\ndeadheat: cd %s; %s\n",
+               model::display_id(recorded.value().finding->candidate).c_str(),
+               recorded.value().evidence->trial->schedule.c_str(),
+               shell_quoted({options->directory.empty() ? "." : options->directory}).c_str(),
+               shell_quoted(options->program).c_str());
+  return replay(arguments, recorded.value(), *options);
+}
+
+}  // namespace
+
+Verb replay_verb() {
+  return {
+      "replay", "run the trial of a finding again, from its seed",
+      "deadheat replay findings.json DH-9d4860ee --gdb", [](CLI::App& app) {
+        auto arguments = std::make_shared<ReplayArguments>();
+        app.add_option("findings", arguments->findings, "findings.json that confirm wrote")
+            ->type_name("FINDINGS")
+            ->required();
+        app.add_option("id", arguments->id,
+                       "which finding, as the report names it; without it, the worst")
+            ->type_name("ID");
+        CLI::Option* seed =
+            app.add_option("--seed", arguments->seed, "which of its trials; without it, the worst")
+                ->type_name("N")
+                ->always_capture_default(false)
+                ->default_str("");
+        app.add_flag("--gdb", arguments->gdb, "under gdb, which stops where the two accesses meet");
+        app.add_flag("--follow", arguments->follow,
+                     "take the decisions from the log that the campaign kept, not from the seed");
+        app.add_option("--timeout", arguments->timeout_s, "end the program after so long; 0: never")
+            ->type_name("SECONDS")
+            ->check(CLI::Range(0.0, 1e9));
+        app.add_option("program", arguments->program,
+                       "another program or other arguments than were tried, after --")
+            ->type_name("PROGRAM");
+        return std::function<int()>([arguments, seed] {
+          arguments->has_seed = seed->count() > 0;
+          return run_replay(*arguments);
+        });
+      }};
+}
+
+}  // namespace deadheat::apps
