@@ -11,6 +11,9 @@ import tempfile
 import unittest
 
 TOOL = os.path.abspath(sys.argv.pop(1))
+# A build with a sanitizer of our own has none.
+HAS_RUNTIME = os.path.exists(os.path.join(os.path.dirname(TOOL), "../lib/deadheat/detect/libdeadheat.so.1"))
+NEED_RUNTIME = ("run", "record", "verify", "check", "confirm", "replay")
 
 EMPTY = "/"  # a folder without a project file above it
 RACY = "T0|fork(T1)|1\nT0|w(V1)|2\nT1|w(V1)|3\n"
@@ -156,7 +159,7 @@ class Mistakes(Case):
 class Elsewhere(Case):
     def test_unknown_key_warns_once_and_goes_on(self):
         done = run("doctor", environment={"DEADHEAT_OPTIONS": "jsn=1"})
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 0 if HAS_RUNTIME else 77)
         self.assertEqual(done.stderr, "deadheat: warning: DEADHEAT_OPTIONS: unknown key 'jsn'; "
                                       "did you mean 'json'?\n")
 
@@ -206,9 +209,9 @@ class Output(Case):
 
     def test_doctor(self):
         done = run("doctor")
-        self.assertEqual(done.returncode, 0)
+        self.assertEqual(done.returncode, 0 if HAS_RUNTIME else 77)
         for verb in verbs():
-            if verb != "doctor":
+            if verb != "doctor" and (HAS_RUNTIME or verb not in NEED_RUNTIME):
                 self.assertRegex(done.stdout, rf"(?m)^  yes  {verb} ")
 
 

@@ -22,9 +22,9 @@ const std::vector<Check>& mixed() {
 
 TEST(Doctor, TextSaysWhatToDo) {
   EXPECT_EQ(diagnosis_text(diagnose(mixed())),
-            "  yes  analyze   find races in a trace\n"
-            "  no   record    follow processes\n"
-            "                 to do: be root, or set kernel.yama.ptrace_scope=0\n");
+            "  yes  analyze    find races in a trace\n"
+            "  no   record     follow processes\n"
+            "                  to do: be root, or set kernel.yama.ptrace_scope=0\n");
 }
 
 TEST(Doctor, OneMissingThingIsNotHealthy) {

@@ -1,0 +1,1 @@
+"""What tests/programs/run and bench/programs/run are made of."""

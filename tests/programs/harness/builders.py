@@ -1,0 +1,76 @@
+"""Builds a program for a tool: the compiler commands, and nothing else."""
+import os
+import subprocess
+
+PLAIN = {"gcc": {"c": "gcc", "c++": "g++"}, "clang": {"c": "clang-19", "c++": "clang++-19"}}
+STANDARD = {"c": "gnu11", "c++": "c++17"}
+
+
+class BuildFailed(Exception):
+    """The message ends with the compiler's words."""
+
+
+class Builder:
+    def __init__(self, tool, compiler, opt, deadheat=None):
+        self.tool, self.compiler, self.opt, self.deadheat = tool, compiler, opt, deadheat
+
+    def _compiler(self, language):
+        if self.tool == "deadheat":
+            name = "deadheat-cc" if language == "c" else "deadheat-c++"
+            return os.path.join(os.path.dirname(self.deadheat), name)
+        return PLAIN[self.compiler][language]
+
+    def environment(self):
+        env = dict(os.environ)
+        if self.tool == "deadheat":
+            env["DEADHEAT_CC"] = PLAIN[self.compiler]["c"]
+            env["DEADHEAT_CXX"] = PLAIN[self.compiler]["c++"]
+        return env
+
+    def _flags(self):
+        flags = [f"-{self.opt}", "-Wall", "-Wno-unused-function", "-Wno-unused-variable",
+                 "-Wno-unused-but-set-variable"]
+        if self.tool in ("helgrind", "drd"):
+            return flags + ["-gdwarf-4"]  # valgrind 3.19 stops at clang's DWARF 5
+        if self.tool == "tsan":
+            return flags + ["-g", "-fsanitize=thread"]
+        return flags + ["-g"]
+
+    def commands(self, source, safe, folder):
+        """[(command, output)] that make the program `folder`/program and its libraries."""
+        made, libraries = [], []
+        for kind in ("plain", "instrumented"):
+            for name in source.header.get(kind, []):
+                stem = os.path.splitext(os.path.basename(name))[0]
+                output = os.path.join(folder, f"lib{stem}.so")
+                language = "c++" if name.endswith(".cc") else "c"
+                if kind == "plain":
+                    command = [PLAIN["gcc"][language], "-g", "-gdwarf-4", "-O1"]
+                else:
+                    command = [self._compiler(language), *self._flags()]
+                made.append((command + ["-shared", "-fPIC", f"-I{source.top}",
+                                        os.path.join(source.top, name), "-o", output], output))
+                if "-ldl" not in source.header.get("libs", []):  # those are opened by the program
+                    libraries.append(f"-l{stem}")
+        objects = []
+        for name in source.header.get("plain_object", []):
+            objects.append(os.path.join(folder, os.path.splitext(os.path.basename(name))[0] + ".o"))
+            compiler = PLAIN[self.compiler]["c++" if name.endswith(".cc") else "c"]
+            made.append(([compiler, "-g", "-gdwarf-4", "-O1", "-fPIC", f"-I{source.top}", "-c",
+                          os.path.join(source.top, name), "-o", objects[-1]], objects[-1]))
+        program = os.path.join(folder, "program")
+        standard = source.header.get("std", STANDARD[source.language])
+        made.append(([self._compiler(source.language), *self._flags(), f"-std={standard}",
+                      f"-DSAFE={int(safe)}", f"-I{source.top}", *source.header.get("flags", []), *objects,
+                      os.path.join(source.top, source.name), "-o", program, "-pthread", f"-L{folder}",
+                      f"-Wl,-rpath,{folder}", *libraries, *source.header.get("libs", [])], program))
+        return made
+
+    def build(self, source, safe, folder):
+        os.makedirs(folder, exist_ok=True)
+        for command, output in self.commands(source, safe, folder):
+            done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.environment(),
+                                  stdin=subprocess.DEVNULL)
+            if done.returncode != 0 or not os.path.exists(output):
+                raise BuildFailed(f"{' '.join(command)}\n{done.stdout}{done.stderr}")
+        return os.path.join(folder, "program")
