@@ -1,0 +1,82 @@
+"""What is measured: for each program how it is built with a compiler, and how it is started with a number of threads.
+
+The SPLASH programs come from a checkout of SakalisC/Splash-3 that the caller names; only matrix.c is ours. Sizes are such that a
+native run takes about half a second or more of CPU time: below that, starting dominates.
+"""
+import os
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+# Splash-3's own, and -w: its warnings are not ours.
+FLAGS = "-O2 -g -pthread -std=c11 -D_XOPEN_SOURCE=500 -D_POSIX_C_SOURCE=200112 -fno-strict-aliasing -w"
+
+
+class Failed(Exception):
+    """A program could not be built."""
+
+
+def call(command, folder):
+    done = subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+    if done.returncode != 0:
+        raise Failed(f"{' '.join(command)}\n{done.stdout[-2000:]}")
+
+
+class Matrix:
+    """A matrix product and a histogram."""
+    name = "matrix"
+
+    def build(self, compiler, flags, _, folder):
+        call([*compiler, *FLAGS.split(), *flags, os.path.join(HERE, "matrix.c"), "-o", "matrix"], folder)
+
+    def start(self, folder, threads):
+        return [os.path.join(folder, "matrix"), str(threads), "768"], b""
+
+
+class Splash:
+    """One application of Splash-3, built by its own Makefile in a copy of its folder."""
+
+    def __init__(self, name, below, target, arguments):
+        self.name, self.below, self.target, self.arguments = name, below, target, arguments
+
+    def build(self, compiler, flags, splash, folder):
+        for part in ("codes/Makefile.config", "codes/pthread_macros", "codes/apps/" + self.below):
+            source, copy = os.path.join(splash, part), os.path.join(folder, part)
+            os.makedirs(os.path.dirname(copy), exist_ok=True)
+            (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, copy)
+        self.repair(os.path.join(folder, "codes/pthread_macros/pthread.m4.stougie"))
+        words = " ".join((FLAGS, *flags))
+        call(["make", "-C", "codes/apps/" + self.below, "CC=" + " ".join(compiler), "CFLAGS=" + words], folder)
+
+    def repair(self, macros):
+        """At the end Splash-3 joins every thread, the calling one too, and clang's ThreadSanitizer stops with a failed check."""
+        with open(macros, encoding="ascii") as file:
+            text = file.read()
+        if "while (aantal--)" not in text:
+            raise Failed(f"{macros} does not join threads as expected: is this SakalisC/Splash-3?")
+        with open(macros, "w", encoding="ascii") as file:
+            file.write(text.replace("while (aantal--)", "while (--aantal > 0)"))
+
+    def start(self, folder, threads):
+        at = os.path.join(folder, "codes/apps", self.below)
+        words, text = self.arguments(at, threads)
+        return [os.path.join(at, self.target), *words], text
+
+
+def barnes(at, threads):
+    with open(os.path.join(at, f"inputs/n16384-p{threads}"), encoding="ascii") as file:
+        return [], file.read().replace("16384", "32768").encode()
+
+
+def fmm(at, threads):
+    # More bodies rather than more time steps: past 10 of those it writes beyond an array.
+    with open(os.path.join(at, f"inputs/input.{threads}.16384"), encoding="ascii") as file:
+        return [], file.read().replace("16384", "32768").encode()
+
+
+def ocean(_, threads):
+    return ["-n1026", f"-p{threads}"], b""
+
+
+PROGRAMS = (Matrix(), Splash("fmm", "fmm", "FMM", fmm), Splash("barnes", "barnes", "BARNES", barnes),
+            Splash("ocean", "ocean/contiguous_partitions", "OCEAN", ocean))
