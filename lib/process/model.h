@@ -1,0 +1,91 @@
+// The recording as tasks, kernel objects and micro-operations: what each event loads from and stores to
+// (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer know nothing of this; graph.h orders the
+// nodes, races.h finds the races.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/process/recording.h"
+
+namespace deadheat::process {
+
+enum class ObjectKind : uint8_t {
+  kName,         // one name in one directory: what the path leads to
+  kDirectory,    // the set of names in a directory
+  kMeta,         // an inode's mode, owner, times, size, link count
+  kData,         // an inode's bytes, by range
+  kStream,       // bytes of a pipe or socket by position; wait and wake-up
+  kDescription,  // an open-file description: its position and flags
+  kTable,        // a descriptor table shared by several tasks
+  kProcess,      // a process: /proc entry, command line, state
+  kChild,        // the death of a process: exit wakes, wait waits
+  kParent,       // who the parent is (getppid)
+  kSignal,       // one signal of one process
+  kLock,         // a file lock (flock, fcntl)
+  kListener,     // connections of a listening socket
+  kGlobal,       // mounts, host name
+  kTerminal,     // terminal and other output devices
+};
+
+struct Object {
+  ObjectKind kind = ObjectKind::kName;
+  std::string name;    // for people: "/etc/passwd", "pipe 3", "process 12"
+  bool quiet = false;  // skipped by default: terminal output and the like
+};
+
+enum class AccessRole : uint8_t { kPlain, kWait, kWakeup };
+
+constexpr uint64_t kWhole = ~uint64_t{0};
+
+struct Access {
+  uint32_t node = 0;
+  uint32_t object = 0;
+  uint64_t begin = 0, end = kWhole;  // range in the object; [begin, end)
+  bool store = false;
+  AccessRole role = AccessRole::kPlain;
+};
+
+struct Task {
+  int32_t id = 0;       // as in the events
+  int32_t process = 0;
+  uint32_t parent = ~0u;   // index of the task that created it; ~0: the first
+  std::string path;     // "0", "0.2", "0.2.1": which child of which; the same in every run of a deterministic program
+  bool shares_memory = false;  // with another task
+  std::vector<std::string> command;  // of its last exec
+  std::vector<uint32_t> nodes;  // in its own order
+};
+
+// An event that matters to others: it has accesses, or an edge begins or ends there.
+struct Node {
+  uint32_t event = 0;     // index in the recording
+  uint32_t task = 0;
+  uint32_t position = 0;  // in its task, from 1: its own component of the vector clock
+  uint32_t first_access = 0, accesses = 0;
+  uint32_t locks = 0;     // index in Model::lock_sets: file locks held
+};
+
+struct Edge { uint32_t from = 0, to = 0; };  // inherent happens-before between nodes of different tasks
+
+struct HeldLock { uint32_t object = 0; uint64_t begin = 0, end = kWhole; bool exclusive = false; };
+
+struct Model {
+  std::vector<Task> tasks;
+  std::vector<Object> objects;
+  std::vector<Node> nodes;      // in recorded order (by begin)
+  std::vector<Access> accesses; // by node
+  std::vector<Edge> edges;
+  std::vector<std::vector<HeldLock>> lock_sets;  // [0] is empty
+  std::map<std::string, uint64_t> unmodelled;    // calls met that are not modelled
+  std::vector<std::string> problems;             // descriptors that could not be resolved, counted, one line each
+};
+
+Result<Model> build_model(const Recording& recording);
+
+// "bash write(.bash_history)": program, call, object; for reports and deduplication.
+std::string describe_node(const Model& model, const Recording& recording, uint32_t node);
+
+}  // namespace deadheat::process
