@@ -27,7 +27,8 @@ std::optional<std::string_view> Event::find(uint16_t type, uint16_t argument) co
   for (uint32_t i = 0; i < head().attachments; i++) {
     deadheat_process_attachment one;
     std::memcpy(&one, at, sizeof one);
-    if (one.type == type && one.argument == argument) return std::string_view(at + sizeof one, one.size);
+    if (one.type == type && one.argument == argument)
+      return std::string_view(at + sizeof one, one.size);
     at += sizeof one + padded(one.size);
   }
   return std::nullopt;
@@ -56,7 +57,8 @@ EventBuilder& EventBuilder::attach(uint16_t type, uint16_t argument, std::string
 }
 
 std::string EventBuilder::take() {
-  reinterpret_cast<deadheat_process_event*>(bytes_.data())->size = static_cast<uint32_t>(bytes_.size());
+  reinterpret_cast<deadheat_process_event*>(bytes_.data())->size =
+      static_cast<uint32_t>(bytes_.size());
   return std::move(bytes_);
 }
 

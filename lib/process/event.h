@@ -1,9 +1,11 @@
-// An event of a recording, as a view of its bytes (abi/process_event.h); valid while the recording lives.
+// An event of a recording, as a view of its bytes (abi/process_event.h); valid while the recording
+// lives.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -22,11 +24,15 @@ class Event {
   // `bytes` holds a whole event whose sizes have been checked (recording.cc does).
   explicit Event(const char* bytes) : bytes_(bytes) {}
 
-  const deadheat_process_event& head() const { return *reinterpret_cast<const deadheat_process_event*>(bytes_); }
+  const deadheat_process_event& head() const {
+    return *reinterpret_cast<const deadheat_process_event*>(bytes_);
+  }
   std::vector<Attachment> attachments() const;
   // The first of that type for that argument.
   std::optional<std::string_view> find(uint16_t type, uint16_t argument) const;
-  std::optional<std::string_view> path(uint16_t argument) const { return find(DEADHEAT_ATTACH_PATH, argument); }
+  std::optional<std::string_view> path(uint16_t argument) const {
+    return find(DEADHEAT_ATTACH_PATH, argument);
+  }
   std::optional<deadheat_process_object> object(uint16_t argument = DEADHEAT_ARGUMENT_RESULT) const;
   std::string_view raw() const { return {bytes_, head().size}; }
 

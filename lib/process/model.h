@@ -1,6 +1,6 @@
-// The recording as tasks, kernel objects and micro-operations: what each event loads from and stores to
-// (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer know nothing of this; graph.h orders the
-// nodes, races.h finds the races.
+// The recording as tasks, kernel objects and micro-operations: what each event loads from and
+// stores to (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer know nothing of
+// this; graph.h orders the nodes, races.h finds the races.
 #pragma once
 
 #include <cstdint>
@@ -50,37 +50,45 @@ struct Access {
 };
 
 struct Task {
-  int32_t id = 0;       // as in the events
+  int32_t id = 0;  // as in the events
   int32_t process = 0;
-  uint32_t parent = ~0u;   // index of the task that created it; ~0: the first
-  std::string path;     // "0", "0.2", "0.2.1": which child of which; the same in every run of a deterministic program
-  bool shares_memory = false;  // with another task
+  uint32_t parent = ~0u;  // index of the task that created it; ~0: the first
+  std::string path;       // "0", "0.2", "0.2.1": which child of which; the same in every run of a
+                          // deterministic program
+  bool shares_memory = false;        // with another task
   std::vector<std::string> command;  // of its last exec
-  std::vector<uint32_t> nodes;  // in its own order
+  std::vector<uint32_t> nodes;       // in its own order
 };
 
 // An event that matters to others: it has accesses, or an edge begins or ends there.
 struct Node {
-  uint32_t event = 0;     // index in the recording
+  uint32_t event = 0;  // index in the recording
   uint32_t task = 0;
   uint32_t position = 0;  // in its task, from 1: its own component of the vector clock
   uint32_t first_access = 0, accesses = 0;
-  uint32_t locks = 0;     // index in Model::lock_sets: file locks held
+  uint32_t locks = 0;  // index in Model::lock_sets: file locks held
 };
 
-struct Edge { uint32_t from = 0, to = 0; };  // inherent happens-before between nodes of different tasks
+struct Edge {
+  uint32_t from = 0, to = 0;
+};  // inherent happens-before between nodes of different tasks
 
-struct HeldLock { uint32_t object = 0; uint64_t begin = 0, end = kWhole; bool exclusive = false; };
+struct HeldLock {
+  uint32_t object = 0;
+  uint64_t begin = 0, end = kWhole;
+  bool exclusive = false;
+};
 
 struct Model {
   std::vector<Task> tasks;
   std::vector<Object> objects;
-  std::vector<Node> nodes;      // in recorded order (by begin)
-  std::vector<Access> accesses; // by node
+  std::vector<Node> nodes;       // in recorded order (by begin)
+  std::vector<Access> accesses;  // by node
   std::vector<Edge> edges;
   std::vector<std::vector<HeldLock>> lock_sets;  // [0] is empty
   std::map<std::string, uint64_t> unmodelled;    // calls met that are not modelled
-  std::vector<std::string> problems;             // descriptors that could not be resolved, counted, one line each
+  std::vector<std::string>
+      problems;  // descriptors that could not be resolved, counted, one line each
 };
 
 Result<Model> build_model(const Recording& recording);

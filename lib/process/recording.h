@@ -1,7 +1,8 @@
 // A recording: a folder with what a command did, and the state that it started from.
 //
-//   recording.json   RecordingInfo: the command and its surroundings, guarantees, losses, how it ended
-//   events           the events (abi/process_event.h), in the order in which they were written;
+//   recording.json   RecordingInfo: the command and its surroundings, guarantees, losses, how it
+//   ended events           the events (abi/process_event.h), in the order in which they were
+//   written;
 //                    Recording sorts them by `begin`
 //   stdin            what was read from standard input, if that was not a file of the sandbox
 //   out, err         what the command printed
@@ -25,11 +26,11 @@ namespace deadheat::process {
 
 // What a recording vouches for; validation names what is missing.
 struct Guarantees {
-  bool order = true;      // every access to a shared object is bracketed; nothing was lost
-  bool signals = false;   // signals fell only at system calls, so that replay can repeat them
-  bool time = false;      // clocks that programs read are recorded
-  bool payload = false;   // what came from outside is recorded: input, randomness, network
-  bool addresses = false; // the same addresses in every run
+  bool order = true;       // every access to a shared object is bracketed; nothing was lost
+  bool signals = false;    // signals fell only at system calls, so that replay can repeat them
+  bool time = false;       // clocks that programs read are recorded
+  bool payload = false;    // what came from outside is recorded: input, randomness, network
+  bool addresses = false;  // the same addresses in every run
 };
 
 struct RecordingInfo {
@@ -37,7 +38,8 @@ struct RecordingInfo {
   std::vector<std::string> command;
   std::string directory;
   std::vector<std::string> environment;  // NAME=value
-  std::vector<std::string> standard_streams;  // of 0, 1, 2: "null", "file", "pipe", "terminal", "closed"
+  std::vector<std::string>
+      standard_streams;  // of 0, 1, 2: "null", "file", "pipe", "terminal", "closed"
   uint32_t user = 0, group = 0, mask = 022;
   std::string host_name;
   int64_t started_ns = 0;  // CLOCK_REALTIME
@@ -45,7 +47,8 @@ struct RecordingInfo {
   bool in_place = false, host_network = false;
   Guarantees guarantees;
   uint64_t events = 0, lost = 0;
-  std::map<std::string, uint64_t> unmodelled;  // calls that touch something shared and are not modelled
+  std::map<std::string, uint64_t>
+      unmodelled;  // calls that touch something shared and are not modelled
   int32_t root_task = 0;
   int status = 0, signal = 0;  // how the command ended
   bool timed_out = false;
@@ -54,6 +57,8 @@ struct RecordingInfo {
 class Recording {
  public:
   static Result<Recording> open(const std::string& folder);
+  // An events file that is already in memory; what follows a damaged event is left out.
+  static Result<Recording> of_file(std::string bytes, RecordingInfo info);
   // For tests: events that no file holds.
   static Recording of(std::vector<std::string> events, RecordingInfo info);
 
@@ -64,6 +69,7 @@ class Recording {
 
  private:
   Status read_events(std::shared_ptr<const std::string> bytes);
+  void note_losses(bool counted);
 
   std::string folder_;
   RecordingInfo info_;
@@ -79,11 +85,11 @@ class RecordingWriter {
   static Result<RecordingWriter> create(const std::string& folder);
   void append(std::string_view event);  // whole; buffered; a failing write is told by finish()
   uint64_t count() const { return count_; }
+  void flush();                       // what was appended is in the file
   Status finish(RecordingInfo info);  // fills in events
 
  private:
   explicit RecordingWriter(std::string folder) : folder_(std::move(folder)) {}
-  void flush();
 
   std::string folder_;
   ScopedFd file_;

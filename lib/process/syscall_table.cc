@@ -22,7 +22,8 @@ namespace {
 
 constexpr std::array<SyscallEntry, kMostSyscalls> make_table() {
   std::array<SyscallEntry, kMostSyscalls> table{};
-#define DEADHEAT_SYSCALL(name, capture, effect) table[SYS_##name] = {#name, capture, Effect::effect};
+#define DEADHEAT_SYSCALL(name, capture, effect) \
+  table[SYS_##name] = {#name, capture, Effect::effect};
 #include "lib/process/syscalls.def"
 #undef DEADHEAT_SYSCALL
   return table;

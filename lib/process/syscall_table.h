@@ -1,5 +1,6 @@
-// What we know of each system call, from syscalls.def: its name, what a source attaches to its event, and
-// what the model makes of it. One table for the recorders, the model, the replayer and the documentation.
+// What we know of each system call, from syscalls.def: its name, what a source attaches to its
+// event, and what the model makes of it. One table for the recorders, the model, the replayer and
+// the documentation.
 #pragma once
 
 #include <cstdint>
@@ -18,20 +19,21 @@ enum Capture : uint32_t {
   kNewFd = 1u << 4,    // OBJECT of the result, if it is a descriptor
   kFdPair0 = 1u << 5,  // DESCRIPTORS at that argument, and the OBJECT of each
   kFdPair3 = 1u << 6,
-  kFdArg0 = 1u << 7,  // DATA of what came in, only where that descriptor leads outside (terminal, inherited pipe, host network)
+  kFdArg0 = 1u << 7,  // DATA of what came in, only where that descriptor leads outside (terminal,
+                      // inherited pipe, host network)
   kFdArg1 = 1u << 8,
-  kLock2 = 1u << 9,         // LOCK, for fcntl's lock commands
-  kOpenHow2 = 1u << 10,     // DATA: struct open_how
-  kPolled0 = 1u << 11,      // POLLED, after the call
-  kAddress1 = 1u << 12,     // ADDRESS at entry; its length is the next argument
+  kLock2 = 1u << 9,      // LOCK, for fcntl's lock commands
+  kOpenHow2 = 1u << 10,  // DATA: struct open_how
+  kPolled0 = 1u << 11,   // POLLED, after the call
+  kAddress1 = 1u << 12,  // ADDRESS at entry; its length is the next argument
   kAddress4 = 1u << 13,
   kAddressOut1 = 1u << 14,  // ADDRESS after the call; its length is where the next argument points
   kAddressOut4 = 1u << 15,
-  kMessage1 = 1u << 16,      // DESCRIPTORS in the control message, ADDRESS of the message
-  kWaitStatus1 = 1u << 17,   // STATUS: pid is the result
-  kWaitInfo2 = 1u << 18,     // STATUS from siginfo_t
-  kData0 = 1u << 19,         // DATA: result bytes
-  kClock0 = 1u << 20,        // DATA: 16 bytes
+  kMessage1 = 1u << 16,     // DESCRIPTORS in the control message, ADDRESS of the message
+  kWaitStatus1 = 1u << 17,  // STATUS: pid is the result
+  kWaitInfo2 = 1u << 18,    // STATUS from siginfo_t
+  kData0 = 1u << 19,        // DATA: result bytes
+  kClock0 = 1u << 20,       // DATA: 16 bytes
   kClock1 = 1u << 21,
   kSharedMapOnly = 1u << 22,  // recorded only for MAP_SHARED of a file
 };
@@ -41,16 +43,84 @@ enum class Effect : uint8_t {
   kUnmodelled,  // recorded, counted and named
   kNothing,     // recorded for replay; changes nothing that others see
   kInput,       // brings something in that replay must feed
-  kRead, kReadAt, kWrite, kWriteAt, kSendFile, kSplice, kTee, kCopyFileRange, kSeek,
-  kOpen, kOpenAt, kOpenAt2, kCreat, kClose, kCloseRange, kDup, kDup2, kFcntl, kFlock, kIoctl,
-  kPipe, kNewDescription, kEpollControl, kEpollWait, kPoll, kSelect,
-  kStat, kFstat, kStatAt, kReadLink, kReadLinkAt, kGetdents,
-  kUnlink, kUnlinkAt, kMake, kMakeAt, kRename, kRenameAt, kLink, kLinkAt, kSymlink, kSymlinkAt,
-  kChangeMeta, kChangeMetaFd, kChangeMetaAt, kTruncate, kTruncateFd, kFallocate,
-  kChdir, kFchdir, kChroot, kUmask, kMmap,
-  kSocketPair, kBind, kListen, kConnect, kAccept, kShutdown, kSend, kReceive,
-  kFork, kExec, kExecAt, kExit, kWait, kWaitId, kKill, kPidfdOpen, kPidfdSignal, kWaitSignal,
-  kGetppid, kProcessStore, kProcessLoad, kMount, kUmount, kGlobalStore, kGlobalLoad,
+  kRead,
+  kReadAt,
+  kWrite,
+  kWriteAt,
+  kSendFile,
+  kSplice,
+  kTee,
+  kCopyFileRange,
+  kSeek,
+  kOpen,
+  kOpenAt,
+  kOpenAt2,
+  kCreat,
+  kClose,
+  kCloseRange,
+  kDup,
+  kDup2,
+  kFcntl,
+  kFlock,
+  kIoctl,
+  kPipe,
+  kNewDescription,
+  kEpollControl,
+  kEpollWait,
+  kPoll,
+  kSelect,
+  kStat,
+  kFstat,
+  kStatAt,
+  kReadLink,
+  kReadLinkAt,
+  kGetdents,
+  kUnlink,
+  kUnlinkAt,
+  kMake,
+  kMakeAt,
+  kRename,
+  kRenameAt,
+  kLink,
+  kLinkAt,
+  kSymlink,
+  kSymlinkAt,
+  kChangeMeta,
+  kChangeMetaFd,
+  kChangeMetaAt,
+  kTruncate,
+  kTruncateFd,
+  kFallocate,
+  kChdir,
+  kFchdir,
+  kChroot,
+  kUmask,
+  kMmap,
+  kSocketPair,
+  kBind,
+  kListen,
+  kConnect,
+  kAccept,
+  kShutdown,
+  kSend,
+  kReceive,
+  kFork,
+  kExec,
+  kExecAt,
+  kExit,
+  kWait,
+  kWaitId,
+  kKill,
+  kPidfdOpen,
+  kPidfdSignal,
+  kWaitSignal,
+  kGetppid,
+  kProcessStore,
+  kProcessLoad,
+  kMount,
+  kUmount,
+  kGlobalStore,
+  kGlobalLoad,
 };
 
 struct SyscallEntry {
@@ -66,6 +136,8 @@ const SyscallEntry& syscall_entry(uint32_t number);
 // "openat", or "syscall 999".
 std::string syscall_name(uint32_t number);
 // Recorded at all: what is not private.
-inline bool is_recorded(uint32_t number) { return syscall_entry(number).effect != Effect::kPrivate; }
+inline bool is_recorded(uint32_t number) {
+  return syscall_entry(number).effect != Effect::kPrivate;
+}
 
 }  // namespace deadheat::process

@@ -1,0 +1,156 @@
+// recording.json. Words of a command and of an environment are bytes, not text: what is not UTF-8
+// is written as {"hex": "..."}.
+#include <nlohmann/json.hpp>
+
+#include "lib/process/recording.h"
+
+namespace deadheat::process {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* kFormat = "deadheat process recording";
+
+bool is_utf8(const std::string& text) {
+  try {
+    (void)Json(text).dump();
+    return true;
+  } catch (const Json::exception&) {
+    return false;
+  }
+}
+
+Json bytes_to_json(const std::string& bytes) {
+  if (is_utf8(bytes)) return bytes;
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string digits;
+  for (const char c : bytes) {
+    digits += kDigits[static_cast<unsigned char>(c) >> 4];
+    digits += kDigits[static_cast<unsigned char>(c) & 15];
+  }
+  return Json{{"hex", digits}};
+}
+
+Json words_to_json(const std::vector<std::string>& words) {
+  Json all = Json::array();
+  for (const std::string& word : words) all.push_back(bytes_to_json(word));
+  return all;
+}
+
+// Throws Json::exception or std::out_of_range when the text is not what it should be.
+std::string bytes_from_json(const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  const std::string digits = value.at("hex").get<std::string>();
+  std::string bytes;
+  for (size_t at = 0; at + 1 < digits.size(); at += 2) {
+    const auto digit = [&](char c) {
+      if (c >= '0' && c <= '9') return c - '0';
+      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+      throw std::out_of_range("not a hexadecimal digit");
+    };
+    bytes += static_cast<char>(digit(digits[at]) << 4 | digit(digits[at + 1]));
+  }
+  return bytes;
+}
+
+void read_words(const Json& from, const char* key, std::vector<std::string>& to) {
+  if (!from.contains(key)) return;
+  for (const Json& word : from.at(key)) to.push_back(bytes_from_json(word));
+}
+
+template <typename T>
+void read_field(const Json& from, const char* key, T& to) {
+  if (from.contains(key)) to = from.at(key).get<T>();
+}
+
+RecordingInfo read_info(const Json& from) {
+  RecordingInfo info;
+  read_field(from, "source", info.source);
+  read_words(from, "command", info.command);
+  if (from.contains("directory")) info.directory = bytes_from_json(from.at("directory"));
+  read_words(from, "environment", info.environment);
+  read_words(from, "standard_streams", info.standard_streams);
+  read_field(from, "user", info.user);
+  read_field(from, "group", info.group);
+  read_field(from, "mask", info.mask);
+  if (from.contains("host_name")) info.host_name = bytes_from_json(from.at("host_name"));
+  read_field(from, "started_ns", info.started_ns);
+  read_field(from, "seconds", info.seconds);
+  read_field(from, "in_place", info.in_place);
+  read_field(from, "host_network", info.host_network);
+  if (from.contains("guarantees")) {
+    const Json& guarantees = from.at("guarantees");
+    read_field(guarantees, "order", info.guarantees.order);
+    read_field(guarantees, "signals", info.guarantees.signals);
+    read_field(guarantees, "time", info.guarantees.time);
+    read_field(guarantees, "payload", info.guarantees.payload);
+    read_field(guarantees, "addresses", info.guarantees.addresses);
+  }
+  read_field(from, "events", info.events);
+  read_field(from, "lost", info.lost);
+  read_field(from, "unmodelled", info.unmodelled);
+  read_field(from, "root_task", info.root_task);
+  read_field(from, "status", info.status);
+  read_field(from, "signal", info.signal);
+  read_field(from, "timed_out", info.timed_out);
+  return info;
+}
+
+}  // namespace
+
+std::string to_json(const RecordingInfo& info) {
+  const Guarantees& guarantees = info.guarantees;
+  const Json json = {
+      {"format", kFormat},
+      {"version", DEADHEAT_PROCESS_VERSION},
+      {"source", info.source},
+      {"command", words_to_json(info.command)},
+      {"directory", bytes_to_json(info.directory)},
+      {"environment", words_to_json(info.environment)},
+      {"standard_streams", words_to_json(info.standard_streams)},
+      {"user", info.user},
+      {"group", info.group},
+      {"mask", info.mask},
+      {"host_name", bytes_to_json(info.host_name)},
+      {"started_ns", info.started_ns},
+      {"seconds", info.seconds},
+      {"in_place", info.in_place},
+      {"host_network", info.host_network},
+      {"guarantees",
+       {{"order", guarantees.order},
+        {"signals", guarantees.signals},
+        {"time", guarantees.time},
+        {"payload", guarantees.payload},
+        {"addresses", guarantees.addresses}}},
+      {"events", info.events},
+      {"lost", info.lost},
+      {"unmodelled", info.unmodelled},
+      {"root_task", info.root_task},
+      {"status", info.status},
+      {"signal", info.signal},
+      {"timed_out", info.timed_out},
+  };
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+Result<RecordingInfo> parse_recording_info(const std::string& text, const std::string& where) {
+  const Json json = Json::parse(text, nullptr, false);
+  if (json.is_discarded() || !json.is_object())
+    return Error{where + " is not JSON, or is cut short", "record again"};
+  if (const auto format = json.find("format"); format == json.end() || *format != kFormat)
+    return Error{where + " does not describe a process recording", ""};
+  const auto version = json.find("version");
+  if (version == json.end() || *version != DEADHEAT_PROCESS_VERSION)
+    return Error{where + " was written in version " +
+                     (version == json.end() ? "?" : version->dump()) +
+                     " of the format; this deadheat reads version " +
+                     std::to_string(DEADHEAT_PROCESS_VERSION),
+                 "record again, or use the deadheat that recorded it"};
+  try {
+    return read_info(json);
+  } catch (const std::exception& problem) {
+    return Error{where + ": " + problem.what(), "the file was changed by hand, or record again"};
+  }
+}
+
+}  // namespace deadheat::process
