@@ -5,12 +5,11 @@
  */
 #pragma once
 
-#include "abi/process_bpf.h"
+#include "kernel/bpf/kernel_types.h"
 
 #define PIECE DEADHEAT_BPF_MOST_PIECE
 
-/* Hides a value's history from the compiler, which would otherwise move its check behind its use.
- */
+/* Hides a value's history from the compiler, which would else move its check behind its use. */
 #define opaque(value) asm volatile("" : "+r"(value))
 
 struct {

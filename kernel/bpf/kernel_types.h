@@ -104,3 +104,10 @@ struct k_sigaction {
 };
 
 #pragma clang attribute pop
+
+/* These need the types above. */
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+#include <bpf/bpf_tracing.h>
+
+#include "abi/process_bpf.h"

@@ -12,12 +12,7 @@
  * read in the vDSO, and when exactly the files of an exiting task are closed (after its EXIT event,
  * before it is reaped).
  */
-#include <bpf/bpf_core_read.h>
-#include <bpf/bpf_helpers.h>
-#include <bpf/bpf_tracing.h>
-
 #include "kernel/bpf/calls.bpf.h"
-#include "kernel/bpf/kernel_types.h"
 
 char gpl[] SEC("license") = "GPL";
 
