@@ -1,10 +1,11 @@
-// A place for a command to run in that leaves the machine as it was: an overlay over the whole file system in
-// PID, mount, IPC, UTS and network namespaces of its own (a user namespace too without root).
+// A place for a command to run in that leaves the machine as it was: an overlay over the whole file
+// system in PID, mount, IPC, UTS and network namespaces of its own (a user namespace too without
+// root).
 //
-// run() forks the sandbox's first process (PID 1 there: "init"), which prepares the mounts and then calls `body`. The
-// body runs inside, is PID 1, starts the command with Inside::start, reaps or traces, and returns bytes that come back
-// to the caller. Nothing outlives init: when it ends, or when the tool is killed, the kernel ends every process of
-// the namespace and drops the mounts.
+// run() forks the sandbox's first process (PID 1 there: "init"), which prepares the mounts and then
+// calls `body`. The body runs inside, is PID 1, starts the command with Inside::start, reaps or
+// traces, and returns bytes that come back to the caller. Nothing outlives init: when it ends, or
+// when the tool is killed, the kernel ends every process of the namespace and drops the mounts.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@
 
 #include "lib/base/result.h"
 #include "lib/base/scoped_fd.h"
+#include "lib/process/upper_folder.h"
 
 namespace deadheat::process {
 
@@ -31,13 +33,16 @@ struct Command {
 struct SandboxOptions {
   bool in_place = false;      // no overlay: the command changes the real files
   bool host_network = false;  // no network namespace
-  std::string scratch;        // folder outside for upper and work folders; empty: a tmpfs that goes with the sandbox
-  std::string keep_upper;     // non-empty: after the run the changed files are left here (moved or copied out of the tmpfs)
-  std::vector<std::string> layers;  // folders laid over the host's files, first on top (a recording's checkpoint)
-  uint64_t most_bytes = 0;    // of changed files; 0: half of the memory
+  std::string scratch;  // folder outside for upper and work folders; empty: a tmpfs that goes with
+                        // the sandbox
+  std::string keep_upper;  // non-empty: after the run the changed files are left here (moved or
+                           // copied out of the tmpfs)
+  std::vector<std::string>
+      layers;  // folders laid over the host's files, first on top (a recording's checkpoint)
+  uint64_t most_bytes = 0;  // of changed files; 0: half of the memory
   uint32_t most_processes = 4096;
-  double timeout_s = 0;       // then everything in it is killed; 0: none
-  int processor = -1;         // pins all of it to that one
+  double timeout_s = 0;  // then everything in it is killed; 0: none
+  int processor = -1;    // pins all of it to that one
   std::string host_name = "deadheat";
 };
 
@@ -45,17 +50,25 @@ struct SandboxOptions {
 class Inside {
  public:
   virtual ~Inside() = default;
-  // Forks, sets up user, directory, streams, addresses, calls `before_exec` in the child and executes. Returns its PID in the
-  // namespace. A command that cannot be executed exits 127 or 126 after saying why on its standard error.
+  // Forks, sets up user, directory, streams, addresses, calls `before_exec` in the child and
+  // executes. Returns its PID in the namespace. A command that cannot be executed exits 127 or 126
+  // after saying why on its standard error.
   virtual Result<int> start(const Command& command, const std::function<void()>& before_exec) = 0;
   // Sets the number that the next fork in this namespace gets.
   virtual bool set_next_pid(int pid) = 0;
+  // Waits until that process ends, reaping whatever else ends; its status as waitpid gives it. For
+  // bodies that do not trace.
+  virtual int wait_for(int pid) = 0;
+  // Kills and reaps everything but the caller: nothing changes any more.
+  virtual void end_all() = 0;
+  // What was changed so far; none with in_place.
+  virtual const std::vector<UpperFolder>& uppers() const = 0;
 };
 
 struct SandboxResult {
-  std::string bytes;    // what the body returned
+  std::string bytes;  // what the body returned
   bool timed_out = false;
-  int signal = 0;       // init itself was killed by it
+  int signal = 0;                     // init itself was killed by it
   std::vector<std::string> problems;  // what could not be isolated, one line each
 };
 
