@@ -181,7 +181,7 @@ void RecordingWriter::flush() {
 Status RecordingWriter::finish(RecordingInfo info) {
   flush();
   if (failed_ != 0) return errno_error("cannot write", folder_ + "/events", failed_);
-  info.events = count_;
+  if (count_ > 0) info.events = count_;  // else whoever appended counted: a traced run is another process
   return write_file(folder_ + "/recording.json", to_json(info));
 }
 
