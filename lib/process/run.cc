@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/file.h"
+#include "lib/process/recorder.h"
 
 namespace deadheat::process {
 namespace {
@@ -121,6 +122,9 @@ std::string trace_inside(Inside& inside, const RunSpec& spec, const Command& com
   } else if (spec.kind == RunKind::kSerial) {
     Serial serial(spec.policy);
     run(serial);
+  } else if (spec.kind == RunKind::kRecord) {
+    Recorder recorder;
+    run(recorder);
   } else {
     Controller free;
     run(free);
