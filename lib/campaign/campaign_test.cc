@@ -9,13 +9,13 @@
 #include <map>
 
 #include "lib/base/file.h"
+#include "lib/base/mask.h"
 #include "lib/base/text.h"
 #include "lib/campaign/attach.h"
 #include "lib/campaign/children.h"
 #include "lib/campaign/consequence.h"
 #include "lib/campaign/decision_log.h"
 #include "lib/campaign/left_to_system.h"
-#include "lib/campaign/mask.h"
 #include "lib/campaign/story.h"
 #include "lib/campaign/trial_request.h"
 #include "lib/model/trials.h"

@@ -8,8 +8,8 @@
 #include <cstring>
 
 #include "lib/base/file.h"
+#include "lib/base/mask.h"
 #include "lib/base/text.h"
-#include "lib/campaign/mask.h"
 
 namespace deadheat::campaign {
 namespace {

@@ -8,10 +8,10 @@
 #include <string>
 #include <string_view>
 
-namespace deadheat::campaign {
+namespace deadheat {
 
 // `pid` of the program, 0 when unknown; `folder` is a path that only this run had.
 std::string mask(std::string_view text, uint64_t pid, std::string_view folder);
 std::string sorted_lines(std::string_view text);
 
-}  // namespace deadheat::campaign
+}  // namespace deadheat

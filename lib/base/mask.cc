@@ -1,4 +1,4 @@
-#include "lib/campaign/mask.h"
+#include "lib/base/mask.h"
 
 #include <algorithm>
 #include <cctype>
@@ -6,7 +6,7 @@
 
 #include "lib/base/text.h"
 
-namespace deadheat::campaign {
+namespace deadheat {
 namespace {
 
 constexpr size_t kShortestHex = 8;  // without 0x: shorter ones may be words such as "decade"
@@ -118,4 +118,4 @@ std::string sorted_lines(std::string_view text) {
   return out;
 }
 
-}  // namespace deadheat::campaign
+}  // namespace deadheat
