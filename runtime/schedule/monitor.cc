@@ -1,6 +1,9 @@
 // Watches the baton. Its holder may sleep in the kernel (code that we do not see waits for
 // somebody), or run for long without a point (it spins on something whose accesses are switched
 // off): then another may run beside it. Not repeatable, so it is counted.
+//
+// A loaded machine must not look like either: who spins is told by the processor time that it used,
+// not by how long it took; who sleeps, by not having run at all from one look to the next.
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -8,6 +11,7 @@
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/print.h"
 #include "runtime/schedule/strategy.h"
+#include "runtime/schedule/world.h"
 
 namespace deadheat::runtime {
 
@@ -20,7 +24,12 @@ namespace {
 
 constexpr long kLookEvery_ms = 10;
 constexpr int kSleepingLooks = 3;
-constexpr int kSpinningLooks = 20;
+// In a sleep that ends by itself (the disk, the start of a thread or process while the system moves
+// others about; such a one took 30 ms and more under load), or in an unknown state: it is still not
+// waited for for ever, since it may be for a thread of ours (a file system in this process).
+constexpr int kStuckLooks = 100;
+constexpr uint64_t kSpinning_ns = 200'000'000;
+constexpr uint64_t kSpinningAgain_ns = 30'000'000;  // a program that spun once does so again
 
 bool started;
 
@@ -37,6 +46,16 @@ char state_of(uint32_t kernel_id) {
   text[size > 0 ? size : 0] = '\0';
   const char* const name_end = strrchr(text, ')');
   return name_end == nullptr ? '?' : name_end[2];
+}
+
+// The processor time that it has used.
+uint64_t used_ns(uint32_t kernel_id) {
+  if (kernel_id == 0) return 0;     // it has not started
+  constexpr long kThreadSched = 6;  // CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel
+  const long clock = static_cast<int32_t>(~kernel_id << 3 | kThreadSched);
+  timespec time = {};
+  system_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
+  return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
 
 bool others_wait(const Thread& running) {
@@ -61,42 +80,79 @@ void run_beside(Thread& running, bool sleeps) {
   hand_on(running, false);
 }
 
-void look(uint64_t& last, int& still) {
+// The holder since its last point.
+struct Watched {
+  const Thread* thread = nullptr;
+  uint64_t decisions = 0, first_ns = 0, last_ns = 0;
+  int asleep = 0, stuck = 0;  // looks in a row at which it had not run
+};
+
+// Who joins a thread sleeps until the kernel is through with it, however long that takes.
+bool somebody_is_leaving() {
+  for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
+    if (thread->state != State::kEnded) continue;
+    const char state = state_of(thread->common.kernel_id);
+    if (state == 'R' || state == 'D') return true;
+  }
+  return false;
+}
+
+enum class Seen : uint8_t { kAtWork, kSleeps, kSpins };
+
+Seen watch_holder(const Thread& running, Watched& watched) {
+  const uint64_t now_ns = used_ns(running.common.kernel_id);
+  const char state = state_of(running.common.kernel_id);
+  // Asked last: who has come to a point by now sleeps because we have the lock.
+  if (watched.thread != &running || watched.decisions != decisions ||
+      running.common.critical != 0) {
+    watched = {&running, decisions, now_ns, now_ns};
+    return Seen::kAtWork;
+  }
+  const bool ran = now_ns != watched.last_ns || state == 'R';  // R: it will, when it gets a turn
+  watched.last_ns = now_ns;
+  watched.asleep = !ran && state == 'S' ? watched.asleep + 1 : 0;
+  watched.stuck = ran ? 0 : watched.stuck + 1;
+  if (watched.stuck >= kStuckLooks) return Seen::kSleeps;
+  if (watched.asleep >= kSleepingLooks && !somebody_is_leaving()) return Seen::kSleeps;
+  const uint64_t patience = counts.uncontrolled > 0 ? kSpinningAgain_ns : kSpinning_ns;
+  return now_ns - watched.first_ns >= patience ? Seen::kSpins : Seen::kAtWork;
+}
+
+// Those outside. Who waits only for a processor is on its way back.
+void watch_outside() {
+  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
+    if (thread->state != State::kOutside) continue;
+    const uint64_t now_ns = used_ns(thread->common.kernel_id);
+    const bool starved = now_ns == thread->outside_ns && !is_gone(*thread) &&
+                         state_of(thread->common.kernel_id) == 'R';
+    thread->outside_ns = now_ns;
+    if (!starved) ++thread->outside_looks;
+  }
+}
+
+void look(Watched& watched) {
   const Locked locked(schedule_lock);
+  watch_outside();
   Thread* const running = holder;
-  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
-    if (thread->state == State::kOutside) ++thread->outside_looks;
   if (running == nullptr) {
     // Only threads outside run. Time passes for the others.
     for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
       if (thread->state == State::kOutside) {
-        hand_on(*thread, false);
+        hand_on(*thread);
         break;
       }
-    still = 0;
     return;
   }
-  if (decisions != last || running->common.critical != 0) {
-    last = decisions;
-    still = 0;
-    return;
-  }
-  ++still;
-  const char state = state_of(running->common.kernel_id);
-  const bool sleeps = state == 'S' || state == 'D';
-  // A program that spun once does so again.
-  const int patience = sleeps || counts.uncontrolled > 0 ? kSleepingLooks : kSpinningLooks;
-  if (still < patience || !others_wait(*running)) return;
-  run_beside(*running, sleeps);
-  still = 0;
+  const Seen seen = watch_holder(*running, watched);
+  if (seen == Seen::kAtWork || !others_wait(*running)) return;
+  run_beside(*running, seen == Seen::kSleeps);
 }
 
 void* watch(void*) {
-  uint64_t last = 0;
-  int still = 0;
+  Watched watched;
   for (;;) {
     system_call(SYS_poll, 0, 0, kLookEvery_ms);
-    look(last, still);
+    look(watched);
   }
 }
 

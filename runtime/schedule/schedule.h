@@ -51,6 +51,7 @@ struct Thread {
   short events = 0;
   const char* outside_name = nullptr;
   uint32_t outside_looks = 0;  // how often the monitor found it there
+  uint64_t outside_ns = 0;     // processor time, at the last look
   uint64_t priority = 0;       // pct, pos
 
   Address held[kMaxHeld];  // locks

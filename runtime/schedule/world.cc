@@ -8,7 +8,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-constexpr uint32_t kGoneAfterLooks = 2;  // a thread outside that is not expected back soon
+constexpr uint32_t kGoneAfterLooks = 2;
 
 // Calls on it return at once (EAGAIN).
 bool never_blocks(int fd) {
@@ -28,11 +28,13 @@ void take_signal(Thread& self) {
   if (self.common.signal_waits && self.state == State::kBlocked) wake(self, Woken::kInterrupted);
 }
 
+bool is_gone(const Thread& thread) { return thread.outside_looks >= kGoneAfterLooks; }
+
 void count_waiting(Waiting& waiting) {
   for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state == State::kOutside) {
       ++waiting.outside;
-      if (thread->outside_looks < kGoneAfterLooks) ++waiting.soon_back;
+      if (!is_gone(*thread)) ++waiting.soon_back;
     }
     if (thread->state != State::kEnded) ++waiting.alive;
     if (thread->state == State::kBlocked && thread->fd >= 0 && waiting.fd_count < 64)

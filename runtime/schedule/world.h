@@ -15,6 +15,7 @@ struct Waiting {
 };
 
 // --- Under schedule_lock.
+bool is_gone(const Thread& thread);  // outside, and not expected back soon
 void count_waiting(Waiting& waiting);
 bool world_answers(Waiting& waiting);
 void await_world(Waiting& waiting, int time_ms);

@@ -57,6 +57,11 @@ class Robust(unittest.TestCase):
         subprocess.run(["gcc", "-O1", "-fPIC", "-shared", os.path.join(HERE, "robust/library.c"), "-o", library], check=True)
         self.assertEqual(self.check("blocks", library, f"-Wl,-rpath,{self.folder}"), (0, set()))
 
+    def test_a_side_that_the_kernel_keeps_is_waited_for(self):
+        self.assertEqual(self.check("stalls", options=("--trials", "10")), (66, {("++shared", "++shared")}))
+        tried = [e["outcome"] for one in self.findings for e in one["evidence"] if e.get("trial")]
+        self.assertEqual(tried, ["race"] * len(tried))
+
     def test_main_ends_the_process_early(self):
         self.assertEqual(self.check("unjoined"), (66, {("late = 1", "late = 2")}))
         done = subprocess.run([TOOL, "replay", "--follow", "deadheat-check/findings.json"], capture_output=True, text=True, check=False,
