@@ -1,7 +1,11 @@
-// Figure 1 of the RaceFuzzer paper: x is passed on by y under the lock, z is not.
+// Figure 1 of the RaceFuzzer paper: x is passed on by y under the lock, z is not. With an argument
+// the second thread is not started before the first is through, in an order that nobody sees: then
+// ERROR1 cannot be, and the accesses to x are both made.
 #include <cstdlib>
 #include <mutex>
 #include <thread>
+
+#include "../../programs/invisible.h"
 
 static int x, y, z;
 static std::mutex lock;
@@ -12,10 +16,11 @@ static void first() {
   y = 1;
   lock.unlock();
   if (z == 1) std::abort();  // ERROR1
+  tell(0);
 }
 
 static void second() {
-  // The race is with line 14.
+  // The race is with line 18.
   z = 1;
   lock.lock();
   const bool seen = y == 1;
@@ -24,8 +29,10 @@ static void second() {
   if (error2) std::_Exit(2);
 }
 
-int main() {
-  std::thread a(first), b(second);
+int main(int count, char**) {
+  std::thread a(first);
+  if (count > 1) await(0);
+  std::thread b(second);
   a.join();
   b.join();
 }

@@ -7,7 +7,8 @@
 enum { kTimes = 5 };
 
 static int counter;
-static volatile sig_atomic_t handled;
+// Each thread's own: two threads that handle a signal at once would race on one for all.
+static _Thread_local volatile sig_atomic_t handled;
 
 static void handle(int signal) { handled = signal; }
 
