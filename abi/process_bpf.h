@@ -39,17 +39,31 @@ enum deadheat_bpf_spec {
 };
 
 struct deadheat_bpf_settings {
-  uint64_t wake_at;  // bytes in the ring buffer at which the consumer is woken
+  uint64_t ring_bytes;  // of each processor; a power of two
+  uint64_t wake_at;     // bytes in a ring at which the consumer is woken
   uint32_t specs[DEADHEAT_BPF_SYSCALLS];
 };
+
+// One processor's ring of whole events. Only programs on that processor write to it, one at a time;
+// its memory goes on for DEADHEAT_BPF_RING_SLACK past ring_bytes, so that no event is split.
+struct deadheat_bpf_ring {
+  uint64_t produced;  // bytes since the start, as is consumed
+  uint64_t busy;      // a program is writing: one that interrupts it takes the kernel's ring buffer
+  uint64_t space[6];
+  uint64_t consumed;  // by user space
+  uint64_t more_space[7];
+};
+#define DEADHEAT_BPF_RING_SLACK 8192u
 
 struct deadheat_bpf_counters {
   uint64_t sequence;  // the recording's one counter; alone in its cache line
   uint64_t space[7];
-  uint64_t lost;        // events that found the ring buffer full
-  uint64_t unfollowed;  // tasks for which there was no memory
-  uint64_t foreign;  // calls of the 32-bit interface: their numbers mean other calls, so they are
-                     // not recorded
+  uint64_t tick, tick_ns;  // the kernel's last tick that a program saw, and the time then
+  uint64_t more_space[6];
+  uint64_t states;      // handed out for the first time
+  uint64_t lost;        // events that found their ring full
+  uint64_t unfollowed;  // tasks for which there was no state
+  uint64_t foreign;  // calls of the 32-bit interface: their numbers mean other calls: not recorded
   uint64_t unmodelled[DEADHEAT_BPF_SYSCALLS];  // by number
 };
 
@@ -64,16 +78,19 @@ enum deadheat_bpf_mode {
   DEADHEAT_BPF_FOLLOWED = 2,
 };
 
+#define DEADHEAT_BPF_MOST_TASKS 4096u  // at one time
+
 struct deadheat_bpf_task {
+  uint64_t owner;  // address of the task_struct
   uint32_t mode;
   uint32_t inside;               // spec of the call under way; 0: none
   uint32_t unread;               // spec bits of what was not readable at entry
   uint32_t used;                 // bytes of attachments
-  int32_t level;                 // of the PID namespace whose numbers count; -1: the task's own
+  int32_t level;                 // of the PID namespace whose numbers count
   uint32_t executed;             // the call under way has replaced the program
   int32_t child, child_process;  // made by the call under way
   uint32_t shared;               // DEADHEAT_SHARE_
-  uint32_t unused;
+  uint32_t index;                // of this state
   struct deadheat_process_event
       event;  // of the call under way, `task` and `process` always; `bytes` follow it
   char bytes[DEADHEAT_BPF_MOST_BEGIN + DEADHEAT_BPF_MOST_PIECE + 16];

@@ -5,33 +5,11 @@
  */
 #pragma once
 
-#include "kernel/bpf/kernel_types.h"
+#include "kernel/bpf/maps.bpf.h"
 
 #define PIECE DEADHEAT_BPF_MOST_PIECE
 
-/* Hides a value's history from the compiler, which would else move its check behind its use. */
-#define opaque(value) asm volatile("" : "+r"(value))
-
-struct {
-  __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
-  __uint(map_flags, BPF_F_NO_PREALLOC);
-  __type(key, int);
-  __type(value, struct deadheat_bpf_task);
-} tasks SEC(".maps");
-
-struct {
-  __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 64 << 20); /* bpf_source.cc sets it */
-} events SEC(".maps");
-
-const volatile struct deadheat_bpf_settings settings SEC(".rodata.settings");
-struct deadheat_bpf_counters counters SEC(".data.counters");
-
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
-
-static __always_inline uint64_t next_number(void) {
-  return __sync_fetch_and_add(&counters.sequence, 1) + 1;
-}
 
 /* Where the next attachment goes, or NULL (and the event is flagged) when there is no room. */
 static __always_inline char *piece_begin(struct deadheat_bpf_task *task) {

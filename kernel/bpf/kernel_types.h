@@ -78,7 +78,7 @@ struct thread_info {
 struct task_struct {
   struct thread_info thread_info;
   struct mm_struct *mm;
-  int exit_code;
+  int exit_code, pid;
   struct task_struct *group_leader;
   struct pid *thread_pid;
   void *fs;

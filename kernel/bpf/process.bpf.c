@@ -3,7 +3,7 @@
  * Records what the tasks of a sandbox do to things that others can see: the bpf source of process
  * recordings.
  *
- * A followed task has a state in task storage; its children inherit it. A call is begun in the
+ * A followed task has a state; its children get theirs from it. A call is begun in the
  * state at entry and goes to the ring buffer as one record at exit, with numbers of one counter
  * drawn at both. Private calls cost a look at a table. Nothing here waits: an event that finds the
  * ring buffer full is counted and dropped.
@@ -18,11 +18,6 @@ char gpl[] SEC("license") = "GPL";
 
 #define COMPAT 2u /* TS_COMPAT: a call of the 32-bit interface */
 #define CLONE_VFORK 0x4000u
-#define WAKE_EVERY 64u /* events between two looks at how full the ring buffer is */
-
-static __always_inline struct deadheat_bpf_task *state_of(struct task_struct *task) {
-  return bpf_task_storage_get(&tasks, task, 0, 0);
-}
 
 static __always_inline int number_in(struct pid *pid, int level) {
   int number = 0;
@@ -30,24 +25,6 @@ static __always_inline int number_in(struct pid *pid, int level) {
              (uint32_t)level * bpf_core_type_size(struct upid);
   bpf_probe_read_kernel(&number, sizeof number, at);
   return number;
-}
-
-static __always_inline uint64_t wake_flag(uint64_t number) {
-  if (number % WAKE_EVERY) return BPF_RB_NO_WAKEUP;
-  return bpf_ringbuf_query(&events, BPF_RB_AVAIL_DATA) > settings.wake_at ? BPF_RB_FORCE_WAKEUP
-                                                                          : BPF_RB_NO_WAKEUP;
-}
-
-static __always_inline void count_lost(void) { __sync_fetch_and_add(&counters.lost, 1); }
-
-static __always_inline void submit(struct deadheat_bpf_task *task) {
-  uint64_t used = task->used;
-  opaque(used);
-  if (used > sizeof task->bytes) return;
-  task->event.size = sizeof task->event + used;
-  if (bpf_ringbuf_output(&events, &task->event, sizeof task->event + used,
-                         wake_flag(task->event.end)))
-    count_lost();
 }
 
 static __always_inline void enter(struct deadheat_bpf_task *task, struct pt_regs *regs,
@@ -72,7 +49,7 @@ static __always_inline void enter(struct deadheat_bpf_task *task, struct pt_regs
     uint32_t slot = number < DEADHEAT_BPF_SYSCALLS ? number : DEADHEAT_BPF_SYSCALLS - 1;
     __sync_fetch_and_add(&counters.unmodelled[slot], 1);
   }
-  event->time_ns = bpf_ktime_get_ns();
+  event->time_ns = tick_ns();
   event->begin = next_number();
 }
 
@@ -149,20 +126,23 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long result) {
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   struct deadheat_bpf_task *from = state_of(parent);
-  if (!from) return 0;
-  struct deadheat_bpf_task *to =
-      bpf_task_storage_get(&tasks, child, 0, BPF_LOCAL_STORAGE_GET_F_CREATE);
-  int level = from->level < 0 ? (int)parent->thread_pid->level : from->level;
+  if (!from && !bpf_task_storage_get(&roots, parent, 0, 0)) return 0;
+  int level = parent->thread_pid->level;
+  opaque(
+      level); /* else one load serves both, of pointers of two kinds, which the verifier refuses */
+  if (from) level = from->level;
   int number = number_in(child->thread_pid, level);
   int process = number_in(child->group_leader->thread_pid, level);
+  struct deadheat_bpf_task *to = claim_state(child);
   if (!to) {
     __sync_fetch_and_add(&counters.unfollowed, 1);
   } else {
-    to->mode = from->mode;
+    to->mode = from ? from->mode : DEADHEAT_BPF_WAITING;
     to->level = level;
     to->event.task = number;
     to->event.process = process;
   }
+  if (!from) return 0;
   if (!(from->inside & DEADHEAT_BPF_FORKS)) return 0;
   from->child = number;
   from->child_process = process;
@@ -177,9 +157,9 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
 /* The new program is in place; the call's own exit sends the event. */
 SEC("tp_btf/sched_process_exec")
 int BPF_PROG(on_exec, struct task_struct *current, int before, struct linux_binprm *program) {
+  if ((uint32_t)before != (uint32_t)current->pid) exchange_states(before, current->pid);
   struct deadheat_bpf_task *task = state_of(current);
   if (!task || !(task->inside & DEADHEAT_BPF_EXECS)) return 0;
-  if (task->level < 0) task->level = current->thread_pid->level;
   int number = number_in(current->thread_pid, task->level);
   int was = task->mode == DEADHEAT_BPF_WAITING ? number : task->event.task;
   task->mode = DEADHEAT_BPF_FOLLOWED;
@@ -221,7 +201,7 @@ int BPF_PROG(on_end, struct task_struct *current) {
   event->end = next_number();
   if (!asked) {
     event->begin = event->end;
-    event->time_ns = bpf_ktime_get_ns();
+    event->time_ns = tick_ns();
   }
   event->result = current->exit_code;
   __builtin_memset(event->arguments, 0, sizeof event->arguments);
@@ -230,12 +210,19 @@ int BPF_PROG(on_end, struct task_struct *current) {
   return 0;
 }
 
+/* Not at its exit: it still has to tell its parent. */
+SEC("tp_btf/sched_process_free")
+int BPF_PROG(on_free, struct task_struct *task) {
+  release_state(task);
+  return 0;
+}
+
 /* An event without attachments, for programs that may interrupt the ones above. */
 static __always_inline void submit_signal(struct deadheat_process_event *event) {
   event->size = sizeof *event;
-  event->time_ns = bpf_ktime_get_ns();
+  event->time_ns = tick_ns();
   event->begin = event->end = next_number();
-  if (bpf_ringbuf_output(&events, event, sizeof *event, BPF_RB_NO_WAKEUP)) count_lost();
+  submit_aside(event, sizeof *event);
 }
 
 /* SEND_SIG_NOINFO and SEND_SIG_PRIV are small numbers in place of pointers. */

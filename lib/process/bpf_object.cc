@@ -2,14 +2,19 @@
 
 #include <bpf/bpf.h>
 #include <bpf/libbpf.h>
-#include <sys/resource.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <bit>
 #include <cerrno>
 #include <cstdarg>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
+#include "lib/base/file.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/process/syscall_table.h"
 
@@ -59,56 +64,113 @@ uint32_t spec_of(uint32_t number) {
   return spec;
 }
 
-deadheat_bpf_settings settings_for(uint64_t buffer_bytes) {
+// Smaller than the longest event, and nothing would ever get through.
+constexpr uint64_t kLeastRing = 16384;
+
+uint64_t ring_size_for(uint64_t buffer_bytes, size_t processors) {
+  return std::bit_floor(std::max(buffer_bytes / processors, kLeastRing));
+}
+
+// Woken at an eighth: what comes before the consumer runs still fits.
+deadheat_bpf_settings settings_for(uint64_t ring_size) {
   deadheat_bpf_settings settings{};
-  settings.wake_at = buffer_bytes / 8;
+  settings.ring_bytes = ring_size;
+  settings.wake_at = ring_size / 8;
   for (uint32_t number = 0; number < kMostSyscalls; number++)
     settings.specs[number] = spec_of(number);
   return settings;
 }
 
-// libbpf's own words: the last warning is the reason that a user can act on.
-thread_local std::string last_warning;
+// One more than the highest PID.
+uint32_t pid_limit() {
+  const auto text = read_file("/proc/sys/kernel/pid_max");
+  const long limit = text ? std::strtol(text.value().c_str(), nullptr, 10) : 0;
+  return limit > 0 ? static_cast<uint32_t>(limit) : 4194304;
+}
+
+// libbpf's own words. Where the verifier refused, the reason is the line before its statistics;
+// later warnings say less.
+thread_local std::string reason;
 
 int keep_warning(libbpf_print_level level, const char* format, va_list arguments) {
   if (level != LIBBPF_WARN) return 0;
-  char text[512];
-  std::vsnprintf(text, sizeof text, format, arguments);
-  last_warning = text;
-  while (!last_warning.empty() && last_warning.back() == '\n') last_warning.pop_back();
+  va_list again;
+  va_copy(again, arguments);
+  std::string text(static_cast<size_t>(std::max(0, std::vsnprintf(nullptr, 0, format, again))) + 1,
+                   '\0');
+  va_end(again);
+  std::vsnprintf(text.data(), text.size(), format, arguments);
+  const size_t statistics = text.find("\nprocessed ");
+  if (statistics != std::string::npos) {
+    const size_t line = text.rfind('\n', statistics - 1) + 1;
+    reason = text.substr(line, statistics - line);
+  } else if (reason.empty()) {
+    reason = text.substr(0, text.find('\n'));
+  }
   return 0;
 }
 
 }  // namespace
 
+Status BpfObject::size_maps(uint64_t buffer_bytes) {
+  const int processors = libbpf_num_possible_cpus();
+  if (processors <= 0) return because("cannot count the processors", -processors);
+  processors_ = static_cast<size_t>(processors);
+  ring_size_ = ring_size_for(buffer_bytes, processors_);
+  stride_ = ring_size_ + DEADHEAT_BPF_RING_SLACK;
+  const deadheat_bpf_settings settings = settings_for(ring_size_);
+  bpf_map* const settings_map = bpf_object__find_map_by_name(object_, ".rodata.settings");
+  bpf_map* const rings = bpf_object__find_map_by_name(object_, "rings");
+  bpf_map* const bytes = bpf_object__find_map_by_name(object_, "ring_bytes");
+  bpf_map* const slots = bpf_object__find_map_by_name(object_, "slots");
+  if (!settings_map || !rings || !bytes || !slots ||
+      bpf_map__set_initial_value(settings_map, &settings, sizeof settings) ||
+      bpf_map__set_max_entries(rings, static_cast<uint32_t>(processors)) ||
+      bpf_map__set_max_entries(bytes, static_cast<uint32_t>(processors)) ||
+      bpf_map__set_value_size(bytes, static_cast<uint32_t>(stride_)) ||
+      bpf_map__set_max_entries(slots, pid_limit()))
+    return because("the BPF programs are not those of this build", EINVAL);
+  return Ok{};
+}
+
+Status BpfObject::map_rings() {
+  const int rings = bpf_object__find_map_fd_by_name(object_, "rings");
+  const int bytes = bpf_object__find_map_fd_by_name(object_, "ring_bytes");
+  void* const heads = ::mmap(nullptr, processors_ * sizeof(deadheat_bpf_ring),
+                             PROT_READ | PROT_WRITE, MAP_SHARED, rings, 0);
+  if (heads == MAP_FAILED) return because("cannot map the rings", errno);
+  rings_ = static_cast<deadheat_bpf_ring*>(heads);
+  void* const contents = ::mmap(nullptr, processors_ * stride_, PROT_READ, MAP_SHARED, bytes, 0);
+  if (contents == MAP_FAILED) return because("cannot map the rings", errno);
+  bytes_ = static_cast<const char*>(contents);
+  return Ok{};
+}
+
 Result<std::unique_ptr<BpfObject>> BpfObject::load(uint64_t buffer_bytes) {
   libbpf_set_print(keep_warning);
+  reason.clear();
   bpf_object_open_opts open_options{};
   open_options.sz = sizeof open_options;
   open_options.object_name = "deadheat";
   bpf_object* object = bpf_object__open_mem(
       deadheat_process_bpf, static_cast<size_t>(deadheat_process_bpf_end - deadheat_process_bpf),
       &open_options);
-  if (object == nullptr)
-    return because("cannot read the BPF programs (" + last_warning + ")", errno);
+  if (object == nullptr) return because("cannot read the BPF programs (" + reason + ")", errno);
   std::unique_ptr<BpfObject> loaded(new BpfObject(object));
-  const deadheat_bpf_settings settings = settings_for(buffer_bytes);
-  bpf_map* const settings_map = bpf_object__find_map_by_name(object, ".rodata.settings");
-  bpf_map* const events = bpf_object__find_map_by_name(object, "events");
-  if (settings_map == nullptr || events == nullptr ||
-      bpf_map__set_initial_value(settings_map, &settings, sizeof settings) ||
-      bpf_map__set_max_entries(events, static_cast<uint32_t>(buffer_bytes)))
-    return because("the BPF programs are not those of this build", EINVAL);
+  if (const Status sized = loaded->size_maps(buffer_bytes); !sized) return sized.error();
   if (const int failed = bpf_object__load(object))
-    return because("the kernel does not take the BPF programs (" + last_warning + ")", -failed);
-  loaded->events_ = bpf_map__fd(events);
-  loaded->tasks_ = bpf_object__find_map_fd_by_name(object, "tasks");
+    return because("the kernel does not take the BPF programs (" + reason + ")", -failed);
+  if (const Status mapped = loaded->map_rings(); !mapped) return mapped.error();
+  loaded->aside_ = bpf_object__find_map_fd_by_name(object, "aside");
+  loaded->roots_ = bpf_object__find_map_fd_by_name(object, "roots");
   loaded->counters_ = bpf_object__find_map_fd_by_name(object, ".data.counters");
   return loaded;
 }
 
 BpfObject::~BpfObject() {
   detach();
+  if (rings_ != nullptr) ::munmap(rings_, processors_ * sizeof(deadheat_bpf_ring));
+  if (bytes_ != nullptr) ::munmap(const_cast<char*>(bytes_), processors_ * stride_);
   bpf_object__close(object_);
 }
 
@@ -131,11 +193,9 @@ void BpfObject::detach() {
 Status BpfObject::mark(int pid) {
   const ScopedFd task(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!task.valid()) return because("cannot follow process " + std::to_string(pid), errno);
-  const auto state = std::make_unique<deadheat_bpf_task>();
-  state->mode = DEADHEAT_BPF_WAITING;
-  state->level = -1;
   const int key = task.get();
-  if (bpf_map_update_elem(tasks_, &key, state.get(), BPF_ANY))
+  const uint32_t mark = 1;
+  if (bpf_map_update_elem(roots_, &key, &mark, BPF_ANY))
     return because("cannot follow process " + std::to_string(pid), errno);
   return Ok{};
 }

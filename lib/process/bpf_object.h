@@ -16,6 +16,7 @@ namespace deadheat::process {
 
 class BpfObject {
  public:
+  // `buffer_bytes`: of all rings together; each has a power of two, and at least kLeastRing.
   static Result<std::unique_ptr<BpfObject>> load(uint64_t buffer_bytes);
   BpfObject(const BpfObject&) = delete;
   BpfObject& operator=(const BpfObject&) = delete;
@@ -23,8 +24,15 @@ class BpfObject {
 
   Status attach();
   void detach();
-  int events_map() const { return events_; }
-  // The task gets a state: recorded from its next exec on.
+  // The processors' rings.
+  size_t processors() const { return processors_; }
+  deadheat_bpf_ring& ring(size_t processor) const { return rings_[processor]; }
+  const char* ring_bytes(size_t processor) const { return bytes_ + processor * stride_; }
+  uint64_t ring_size() const { return ring_size_; }
+  // The kernel's ring buffer: the few events that do not go to a ring; its wake-ups are for all of
+  // them.
+  int aside_map() const { return aside_; }
+  // What the task starts from now on is recorded.
   Status mark(int pid);
   deadheat_bpf_counters counters() const;
   // Events that a program missed because it interrupted itself.
@@ -32,10 +40,16 @@ class BpfObject {
 
  private:
   explicit BpfObject(bpf_object* object) : object_(object) {}
+  Status size_maps(uint64_t buffer_bytes);
+  Status map_rings();
 
   bpf_object* object_;
   std::vector<bpf_link*> links_;
-  int events_ = -1, tasks_ = -1, counters_ = -1;
+  size_t processors_ = 0, stride_ = 0;
+  uint64_t ring_size_ = 0;
+  deadheat_bpf_ring* rings_ = nullptr;
+  const char* bytes_ = nullptr;
+  int aside_ = -1, roots_ = -1, counters_ = -1;
 };
 
 }  // namespace deadheat::process

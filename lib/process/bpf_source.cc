@@ -25,6 +25,8 @@ namespace {
 constexpr int kShortestSleep_ms = 10, kLongestSleep_ms = 80;
 // Ahead of what is recorded when processors are short: late is lost.
 constexpr int kNice = -10;
+constexpr uint64_t kMostBuffer = 1u
+                                 << 30;  // what a BPF program can address is less than twice that
 
 double thread_seconds() {
   timespec now{};
@@ -44,6 +46,7 @@ struct BpfSource::State {
   }
 
   Status prepare();
+  bool drain();
   void consume();
   void stop();
 
@@ -60,18 +63,41 @@ struct BpfSource::State {
 
 // Edge-triggered: the ring buffer reads as ready whenever it holds anything, which would be always.
 Status BpfSource::State::prepare() {
-  ring.reset(ring_buffer__new(object->events_map(), take, this, nullptr));
+  ring.reset(ring_buffer__new(object->aside_map(), take, this, nullptr));
   poll = ScopedFd(::epoll_create1(EPOLL_CLOEXEC));
   ending = ScopedFd(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK));
   epoll_event wake{};
   wake.events = EPOLLIN | EPOLLET;
   if (ring == nullptr || !poll.valid() || !ending.valid() ||
-      ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, object->events_map(), &wake) != 0)
+      ::epoll_ctl(poll.get(), EPOLL_CTL_ADD, object->aside_map(), &wake) != 0)
     return Error{std::string("cannot read the BPF ring buffer: ") + std::strerror(errno), ""};
   wake.data.u64 = 1;
   if (::epoll_ctl(poll.get(), EPOLL_CTL_ADD, ending.get(), &wake) != 0)
     return Error{std::string("cannot wait for the BPF ring buffer: ") + std::strerror(errno), ""};
   return Ok{};
+}
+
+// Whole events lie one after the other; a ring's memory goes on past its end far enough for the
+// last one. False: there were none.
+bool BpfSource::State::drain() {
+  bool any = ring_buffer__consume(ring.get()) > 0;
+  for (size_t processor = 0; processor < object->processors(); processor++) {
+    deadheat_bpf_ring& from = object->ring(processor);
+    const char* const bytes = object->ring_bytes(processor);
+    const uint64_t end = __atomic_load_n(&from.produced, __ATOMIC_ACQUIRE);
+    uint64_t at = from.consumed;
+    if (at == end) continue;
+    any = true;
+    while (at != end) {
+      const char* const event = bytes + (at & (object->ring_size() - 1));
+      uint32_t size;
+      std::memcpy(&size, event, sizeof size);
+      writer.append({event, size});
+      at += size;
+    }
+    __atomic_store_n(&from.consumed, at, __ATOMIC_RELEASE);
+  }
+  return any;
 }
 
 void BpfSource::State::consume() {
@@ -82,8 +108,7 @@ void BpfSource::State::consume() {
     const int count = ::epoll_wait(poll.get(), events, 2, sleep_ms);
     for (int i = 0; i < count; i++)
       if (events[i].data.u64 == 1) more = false;
-    const bool idle = ring_buffer__consume(ring.get()) <= 0;
-    sleep_ms = idle ? std::min(2 * sleep_ms, kLongestSleep_ms) : kShortestSleep_ms;
+    sleep_ms = drain() ? kShortestSleep_ms : std::min(2 * sleep_ms, kLongestSleep_ms);
   }
   counters.consumer_seconds = thread_seconds();
 }
@@ -117,9 +142,9 @@ BpfSource::~BpfSource() = default;
 
 Result<BpfSource> BpfSource::start(const BpfOptions& options, RecordingWriter& writer) {
   const uint64_t bytes = options.buffer_bytes;
-  if (bytes < 4096 || bytes > (1u << 31) || (bytes & (bytes - 1)) != 0)
-    return Error{"a BPF ring buffer cannot have " + std::to_string(bytes) + " bytes",
-                 "give a power of two from 4096 to 2 GiB"};
+  if (bytes > kMostBuffer)
+    return Error{"a buffer of " + std::to_string(bytes) + " bytes is too large",
+                 "give at most 1 GiB"};
   auto state = std::make_unique<State>(writer);
   auto object = BpfObject::load(bytes);
   if (!object) return object.error();
