@@ -1,7 +1,7 @@
-// recording.json. Words of a command and of an environment are bytes, not text: what is not UTF-8
-// is written as {"hex": "..."}.
+// recording.json.
 #include <nlohmann/json.hpp>
 
+#include "lib/process/json_bytes.h"
 #include "lib/process/recording.h"
 
 namespace deadheat::process {
@@ -11,51 +11,8 @@ using Json = nlohmann::json;
 
 constexpr const char* kFormat = "deadheat process recording";
 
-bool is_utf8(const std::string& text) {
-  try {
-    (void)Json(text).dump();
-    return true;
-  } catch (const Json::exception&) {
-    return false;
-  }
-}
-
-Json bytes_to_json(const std::string& bytes) {
-  if (is_utf8(bytes)) return bytes;
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits;
-  for (const char c : bytes) {
-    digits += kDigits[static_cast<unsigned char>(c) >> 4];
-    digits += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return Json{{"hex", digits}};
-}
-
-Json words_to_json(const std::vector<std::string>& words) {
-  Json all = Json::array();
-  for (const std::string& word : words) all.push_back(bytes_to_json(word));
-  return all;
-}
-
-// Throws Json::exception or std::out_of_range when the text is not what it should be.
-std::string bytes_from_json(const Json& value) {
-  if (value.is_string()) return value.get<std::string>();
-  const std::string digits = value.at("hex").get<std::string>();
-  std::string bytes;
-  for (size_t at = 0; at + 1 < digits.size(); at += 2) {
-    const auto digit = [&](char c) {
-      if (c >= '0' && c <= '9') return c - '0';
-      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-      throw std::out_of_range("not a hexadecimal digit");
-    };
-    bytes += static_cast<char>(digit(digits[at]) << 4 | digit(digits[at + 1]));
-  }
-  return bytes;
-}
-
 void read_words(const Json& from, const char* key, std::vector<std::string>& to) {
-  if (!from.contains(key)) return;
-  for (const Json& word : from.at(key)) to.push_back(bytes_from_json(word));
+  if (from.contains(key)) to = words_from_json(from.at(key));
 }
 
 template <typename T>
