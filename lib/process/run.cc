@@ -28,6 +28,7 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) 
     all["timed_out"] = trace.timed_out;
     all["events"] = trace.events;
     all["unmodelled"] = trace.unmodelled;
+    all["processes"] = trace.processes;
     all["left_running"] = trace.left_running;
     all["stuck_as"] = trace.stuck_as;
     all["failed"] = json::array();
@@ -53,6 +54,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   trace.timed_out = all["timed_out"];
   trace.events = all["events"];
   trace.unmodelled = all["unmodelled"].get<std::map<std::string, uint64_t>>();
+  trace.processes = all["processes"].get<std::vector<int>>();
   trace.left_running = all["left_running"];
   trace.stuck_as = all["stuck_as"];
   for (const json& one : all["failed"])

@@ -94,6 +94,7 @@ Result<TraceResult> Tracer::run(const Command& command) {
   first.process = root_;
   first.path = "0";
   first.known = true;
+  result_.processes.push_back(root_);
   if (::write(gate[1], "g", 1) != 1) return Error{"the command could not be started", ""};
   ::close(gate[1]);
   while (!tasks_.empty()) {
@@ -312,6 +313,7 @@ void Tracer::at_fork(TracedTask& parent) {
   child.path = parent.path + "." + std::to_string(parent.children++);
   child.command = parent.command;
   child.known = true;
+  if (!thread) result_.processes.push_back(id);
   if ((flags & CLONE_VM) && !(flags & CLONE_VFORK))
     child.shares_memory = parent.shares_memory = true;
   if (options_.calls) {

@@ -86,6 +86,7 @@ struct TraceResult {
   uint64_t events = 0;
   std::map<std::string, uint64_t> unmodelled;
   std::vector<FailedCommand> failed;  // every process that ended otherwise than with 0
+  std::vector<int> processes;         // all that there were
   uint64_t left_running = 0;          // still there when the command and all that moved had ended
   std::string stuck_as;               // why it was ended: "every task waits for another"
 };

@@ -1,0 +1,162 @@
+#include "lib/process/findings.h"
+
+#include <algorithm>
+
+#include "lib/model/normalize.h"
+#include "lib/process/syscall_table.h"
+
+namespace deadheat::process {
+namespace {
+
+std::string call_name(const deadheat_process_event& head) {
+  switch (head.kind) {
+    case DEADHEAT_PROCESS_EXIT:
+      return "exit";
+    case DEADHEAT_PROCESS_SIGNAL_SENT:
+      return "kill";
+    case DEADHEAT_PROCESS_SIGNAL_DELIVERED:
+      return "signal";
+    default:
+      return syscall_name(head.number);
+  }
+}
+
+const Access* access_to(const Model& model, uint32_t node, uint32_t object) {
+  const Node& one = model.nodes[node];
+  const Access* found = nullptr;
+  for (uint32_t i = 0; i < one.accesses; i++) {
+    const Access& access = model.accesses[one.first_access + i];
+    if (access.object == object && (found == nullptr || access.store)) found = &access;
+  }
+  return found;
+}
+
+model::AccessKind kind_of(const Access* access) {
+  if (access == nullptr) return model::AccessKind::kUnknown;
+  if (access->role == AccessRole::kWait) return model::AccessKind::kWait;
+  if (access->role == AccessRole::kWakeup) return model::AccessKind::kWakeup;
+  return access->store ? model::AccessKind::kStore : model::AccessKind::kLoad;
+}
+
+std::string words_of(const std::vector<std::string>& command) {
+  std::string text;
+  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
+  if (text.size() > 120) text = text.substr(0, 117) + "...";
+  return text;
+}
+
+model::Site site_of(const Recording& recording, const Model& model, uint32_t node,
+                    uint32_t object) {
+  model::Site site;
+  site.kind = model::SiteKind::kSyscall;
+  site.program = model.programs[model.nodes[node].program];
+  site.syscall =
+      model::normalize_syscall(call_name(recording.events()[model.nodes[node].event].head()));
+  site.object = model::normalize_object(model.objects[object].name);
+  return site;
+}
+
+std::string role_name(const ProcessRace& race, size_t index, model::AccessKind access) {
+  if (race.kind == model::CandidateKind::kLoadStore) return index == 0 ? "first" : "second";
+  const bool waits = access == model::AccessKind::kWait;
+  const bool one_wait = race.kind == model::CandidateKind::kWaitWakeups;
+  if (waits == one_wait) return waits ? "wait" : "wakeup";
+  return std::string(waits ? "wait " : "wakeup ") + std::to_string(index);
+}
+
+model::Access access_of(const Recording& recording, const Model& model, uint32_t node,
+                        uint32_t object) {
+  const Node& one = model.nodes[node];
+  const Task& task = model.tasks[one.task];
+  model::Access access;
+  access.kind = kind_of(access_to(model, node, object));
+  access.location = model.objects[object].name;
+  access.thread = "process " + std::to_string(task.process);
+  if (!task.command.empty()) access.thread += " (" + words_of(task.command) + ")";
+  access.event = one.event + 1;
+  for (const HeldLock& lock : model.lock_sets[one.locks])
+    access.locks.push_back(model.objects[lock.object].name);
+  (void)recording;
+  return access;
+}
+
+// What each process did around its anchor, in the order in which the branch made it happen.
+std::vector<model::Step> steps_of(const Recording& recording, const Model& model,
+                                  const ProcessRace& race, const std::vector<uint32_t>& order) {
+  constexpr uint32_t kBefore = 3;
+  std::vector<model::Step> steps;
+  const auto role_of = [&](uint32_t node) {
+    return static_cast<uint32_t>(std::find(race.anchors.begin(), race.anchors.end(), node) -
+                                 race.anchors.begin());
+  };
+  const auto add = [&](uint32_t node, uint32_t role, bool racing) {
+    steps.push_back({role, describe_node(model, recording, node),
+                     site_of(recording, model, node, race.object), model.nodes[node].event + 1,
+                     racing});
+  };
+  for (const uint32_t anchor : order) {
+    const Task& task = model.tasks[model.nodes[anchor].task];
+    const uint32_t place = model.nodes[anchor].position;  // from 1
+    for (uint32_t at = place > kBefore ? place - kBefore : 1; at < place; at++)
+      add(task.nodes[at - 1], role_of(anchor), false);
+    add(anchor, role_of(anchor), true);
+  }
+  return steps;
+}
+
+}  // namespace
+
+model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race) {
+  model::Finding finding;
+  finding.candidate.kind = race.kind;
+  finding.candidate.found_by = {"proc"};
+  for (size_t i = 0; i < race.anchors.size(); i++) {
+    model::Role role;
+    role.site = site_of(recording, model, race.anchors[i], race.object);
+    role.access = kind_of(access_to(model, race.anchors[i], race.object));
+    role.name = role_name(race, i, role.access);
+    finding.candidate.roles.push_back(std::move(role));
+  }
+  return finding;
+}
+
+model::Evidence to_evidence(const Recording& recording, const Model& model, const ProcessRace& race,
+                            const BranchResult& result, const std::string& execution) {
+  model::Evidence evidence;
+  evidence.execution = execution + "/" + std::to_string(result.branch.race) + "." +
+                       std::to_string(static_cast<int>(result.branch.change));
+  evidence.id = evidence.execution;
+  evidence.source = "proc";
+  evidence.order = model::Order::kAlternate;
+  evidence.trial = model::Trial{"branch", model::Order::kAlternate, 0, result.folder};
+  for (const uint32_t anchor : race.anchors)
+    evidence.accesses.push_back(access_of(recording, model, anchor, race.object));
+  switch (result.verdict) {
+    case BranchVerdict::kHarmful:
+    case BranchVerdict::kBenign: {
+      const bool harmful = result.verdict == BranchVerdict::kHarmful;
+      evidence.outcome = model::Outcome::kRace;
+      evidence.proof = harmful ? model::Proof::kFailedBranch : model::Proof::kNone;
+      evidence.ordered = model::Ordered::kNo;
+      if (harmful) {
+        evidence.consequence = result.differences.front().consequence;
+        evidence.steps = steps_of(recording, model, race, result.branch.order);
+        evidence.why =
+            "no happens-before path between the calls: each can come first; in the recording " +
+            describe_node(model, recording, race.anchors[0]) + " did";
+        evidence.repeat = "deadheat proc replay " + result.folder;
+      }
+      break;
+    }
+    case BranchVerdict::kInfeasible:
+      evidence.outcome = model::Outcome::kDivergedInfeasible;
+      break;
+    case BranchVerdict::kUncontrolled:
+      evidence.outcome = model::Outcome::kDivergedUncontrolled;
+      break;
+  }
+  if (!result.why.empty()) evidence.why = result.why;
+  return evidence;
+}
+
+}  // namespace deadheat::process
