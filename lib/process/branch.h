@@ -23,7 +23,9 @@ enum class BranchChange : uint8_t {
 struct Branch {
   uint32_t race = 0;  // index in ProcessRaces::races
   BranchChange change = BranchChange::kNone;
-  std::vector<uint32_t> cut;     // per task: how many of its nodes are replayed, anchors excluded
+  // Per task: how many of its nodes are replayed before it is held. An anchor among them (the first
+  // of two in one task) goes when its turn comes, and its task goes on to the end of the cut.
+  std::vector<uint32_t> cut;
   std::vector<uint32_t> order;   // anchors, in the order in which they are now to happen
   uint32_t specific_task = ~0u;  // kOtherWakeup of a wait for any child: the child to take
 };

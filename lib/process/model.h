@@ -41,6 +41,11 @@ enum class AccessRole : uint8_t { kPlain, kWait, kWakeup };
 
 constexpr uint64_t kWhole = ~uint64_t{0};
 
+// Ranges of kMeta: what a call reads or changes of an inode.
+constexpr uint64_t kMetaMode = 0, kMetaTimes = 1, kMetaSize = 2, kMetaLinks = 3, kMetaEnd = 4;
+// Ranges of kListener: whether somebody listens, then one place a connection.
+constexpr uint64_t kListenerState = 0, kListenerQueue = 1;
+
 struct Access {
   uint32_t node = 0;
   uint32_t object = 0;
@@ -66,26 +71,37 @@ struct Node {
   uint32_t task = 0;
   uint32_t position = 0;  // in its task, from 1: its own component of the vector clock
   uint32_t first_access = 0, accesses = 0;
-  uint32_t locks = 0;  // index in Model::lock_sets: file locks held
+  uint32_t locks = 0;        // index in Model::lock_sets: file locks held
+  uint32_t program = 0;      // index in Model::programs: what the task ran then
+  bool interrupted = false;  // a delivered signal: it broke off the call before it
+  uint64_t at = 0;  // where its effect is placed among begins and ends: the end of a call that
+                    // waits, else its begin
 };
 
+// Inherent happens-before between nodes of different tasks.
 struct Edge {
   uint32_t from = 0, to = 0;
-};  // inherent happens-before between nodes of different tasks
+  uint32_t object = ~0u;  // what it came through: a stream, the death of a child, a signal; ~0:
+                          // fork, or the end of a vfork
+};
 
 struct HeldLock {
   uint32_t object = 0;
   uint64_t begin = 0, end = kWhole;
   bool exclusive = false;
+  uint32_t owner =
+      0;  // a lock excludes only other owners: tasks that share a description share its locks
 };
 
 struct Model {
   std::vector<Task> tasks;
   std::vector<Object> objects;
-  std::vector<Node> nodes;       // in recorded order (by begin)
+  std::vector<Node>
+      nodes;  // in the order of their effects (Node::at); edges only lead forward in it
   std::vector<Access> accesses;  // by node
   std::vector<Edge> edges;
   std::vector<std::vector<HeldLock>> lock_sets;  // [0] is empty
+  std::vector<std::string> programs;             // names: "bash", "cc1"
   std::map<std::string, uint64_t> unmodelled;    // calls met that are not modelled
   std::vector<std::string>
       problems;  // descriptors that could not be resolved, counted, one line each
