@@ -1,9 +1,11 @@
-// Runs a command under the bpf source without a sandbox: PID 1 of a new PID namespace starts it and
-// reaps everything. For the source's test and for bench/process; the tool itself uses sandbox.h.
+// Runs a command under the bpf source without a sandbox: PID 1 of a new PID namespace (with a /proc
+// of its own) starts it and reaps everything. For the source's test and for bench/process; the tool
+// itself uses sandbox.h.
 #pragma once
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -25,6 +27,9 @@ struct BpfRun {
 [[noreturn]] inline void be_first(int begin, const std::vector<std::string>& words) {
   char word;
   if (::read(begin, &word, 1) != 1) ::_exit(126);
+  if (::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
+      ::mount("proc", "/proc", "proc", 0, nullptr) != 0)
+    ::_exit(126);
   const pid_t command = ::fork();
   if (command == 0) {
     std::vector<char*> raw;
@@ -45,8 +50,8 @@ inline Result<BpfRun> bpf_run(const std::vector<std::string>& words, RecordingWr
   if (!source) return source.error();
   int begin[2];
   if (::pipe2(begin, O_CLOEXEC) != 0) return Error{"no pipe", ""};
-  const auto first = static_cast<pid_t>(
-      ::syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
+  const auto first = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD,
+                                                  nullptr, nullptr, nullptr, nullptr));
   if (first == 0) {
     ::close(begin[1]);
     be_first(begin[0], words);
