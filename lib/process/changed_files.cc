@@ -43,9 +43,8 @@ bool is_text(std::string_view bytes) {
 
 class Walk {
  public:
-  Walk(const RunMask& mask, std::string before) : mask_(mask), before_(std::move(before)) {
-    if (before_ == "/") before_.clear();
-  }
+  Walk(const RunMask& mask, const std::string& before)
+      : mask_(mask), before_(before == "/" ? std::string() : before) {}
 
   Status folder(const std::string& from, const std::string& path, size_t depth) {
     DIR* entries = ::opendir(from.c_str());
