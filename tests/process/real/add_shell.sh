@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: debianutils 5.7 (add-shell).
+# Package: debianutils 5.7-0.5~deb12u1 (add-shell).
 # Two packages add their shell to /etc/shells; one packs its changelog first. add-shell means to notice another instance by its temporary file, but its
 # own clean-up then removes that file. Bad order: the second starts while the first is working; it gives up, and the first has nothing left
 # to rename and fails too: neither shell is listed.

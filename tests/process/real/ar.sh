@@ -1,5 +1,5 @@
 #!/bin/sh
-# Packages: binutils 2.40 (ar), make 4.3.
+# Packages: binutils 2.40-2 (ar), make 4.3-4.1.
 # make's own rule for members of an archive, "lib.a(x.o)", runs one ar a member; with -j they run together. ar reads the archive, writes a
 # temporary one and copies it over the archive, without a lock. Bad order: both read the old archive; a member is lost and the link
 # fails, or one reads the archive while it is being filled.

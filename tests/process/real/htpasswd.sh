@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: apache2-utils 2.4 (htpasswd).
+# Package: apache2-utils 2.4.71-1~deb12u1 (htpasswd).
 # Two users are given passwords by two scripts; one packs a log first. htpasswd reads the file, writes a temporary one and copies that over the file, which is
 # emptied first; no lock. Bad order: both read the old file and one user is lost, or one reads the emptied file and all users are.
 # bad order: -P users -e inject=openat:delay_enter=700000

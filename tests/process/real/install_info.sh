@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: install-info 6.8.
+# Package: install-info 6.8-6+b1.
 # Two manuals are installed at the same time (`make install` of two packages; one packs its changelog first). install-info reads the table "dir" and then writes
 # it anew in place, without a lock. Bad order: both read the old table and one manual is lost, or one reads the emptied table.
 # bad order: -P dir -e inject=openat:delay_enter=700000

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: libc-bin 2.36 (ldconfig).
+# Package: libc-bin 2.36-9+deb12u14 (ldconfig).
 # Two ldconfig at the same time, as at the end of two `make install`, one of which packs a changelog first. Both write "CACHE~" and rename it. Bad order: one renames the file that the
 # other is still writing, whose own rename then finds no file: "Renaming of ... failed", or a cache that is cut short for a while.
 # bad order: -e inject=rename:delay_enter=1000000

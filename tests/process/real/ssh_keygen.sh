@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: openssh-client 9.2p1 (ssh-keygen -R).
+# Package: openssh-client 1:9.2p1-2+deb12u10 (ssh-keygen -R).
 # Two hosts were set up anew and a script for each removes its old key; one packs its log first. ssh-keygen reads known_hosts, leaves out the host and renames
 # a new file over it, without a lock. Bad order: both read the old file; a key that was removed is back, and the host is refused. Or the
 # second finds the backup "known_hosts.old" made meanwhile and gives up.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Package: libxml2-utils 2.9.14 (xmlcatalog).
+# Package: libxml2-utils 2.9.14+dfsg-1.3~deb12u6 (xmlcatalog).
 # Two packages register their schemas; one packs its changelog first. xmlcatalog reads the catalog, adds an entry and writes it anew in place,
 # without a lock. Bad order: both read the old catalog and one entry is lost, or one reads the emptied file.
 # bad order: -P catalog.xml -e inject=openat:delay_enter=700000

@@ -7,7 +7,7 @@ set -u
 work=${TMPDIR:-/tmp}/deadheat-updatedb
 rm -rf "$work" && mkdir -p "$work/tree/etc" "$work/tree/home" && cd "$work" || exit 1
 touch tree/etc/hosts tree/etc/passwd tree/home/notes
-seq -f 'GET /page/%g 200' 100000 >requests.log
+seq -f 'GET /page/%g 200' 250000 >requests.log
 update() { updatedb.findutils --localpaths="$work/tree" --prunepaths=/proc --output="$work/database"; }
 daily() {
   gzip -9 requests.log
