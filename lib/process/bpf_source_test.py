@@ -184,8 +184,7 @@ def compare_task(rows, task, ours, theirs):
             said = strings[index].encode().decode("unicode_escape") if index < len(strings) else None
             expect(path[1].decode() == said, f"task {task}: path of {text.strip()}: {path[1]}")
         wanted = len([bit for bit in rows.get(name, ([], ""))[0] if bit.startswith("kPath")])
-        if strings and wanted:
-            expect(len(event.find(PATH)) >= 1, f"task {task}: {text.strip()} has its path")
+        expect(len(event.find(PATH)) == min(wanted, len(strings)), f"task {task}: {text.strip()} has its paths: {event.attached}")
     return len(mine)
 
 
