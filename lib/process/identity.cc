@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <vector>
 
 #include "lib/base/file.h"
 #include "lib/base/scoped_fd.h"
@@ -39,13 +40,22 @@ bool setting_is(const char* path, std::string_view value) {
   return text && trim(text.value()) == value;
 }
 
+// Root of a user namespace (rootless containers) is root for nobody else's files.
+bool in_first_user_namespace() {
+  const auto map = read_file("/proc/self/uid_map");
+  if (!map) return true;  // a kernel without user namespaces
+  std::vector<std::string_view> words = split(trim(map.value()), ' ');
+  std::erase(words, "");
+  return words == std::vector<std::string_view>{"0", "0", "4294967295"};
+}
+
 }  // namespace
 
 bool may_mount() {
   __user_cap_header_struct header = {_LINUX_CAPABILITY_VERSION_3, 0};
   std::array<__user_cap_data_struct, 2> data = {};
   if (::geteuid() != 0 || ::syscall(SYS_capget, &header, data.data()) != 0) return false;
-  return (data[0].effective & (1U << CAP_SYS_ADMIN)) != 0;
+  return (data[0].effective & (1U << CAP_SYS_ADMIN)) != 0 && in_first_user_namespace();
 }
 
 Status map_own_identity(uid_t user, gid_t group) {

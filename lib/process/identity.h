@@ -9,7 +9,7 @@
 
 namespace deadheat::process {
 
-// Root that may mount. Root of a container often may not.
+// Root of the machine that may mount. Root of a container often may not.
 bool may_mount();
 
 // In a new user namespace: the user and group that the caller was outside, and no other.

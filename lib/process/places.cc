@@ -57,6 +57,7 @@ class Chooser {
     if (request_.split) {
       for (const HostMount& mount : request_.mounts) ancestors_of(mount.point);
       split("/");
+      for (const std::string& folder : request_.others) of_others(folder);
     } else {
       add("/", {request_.skeleton, "/"});
     }
@@ -117,6 +118,21 @@ class Chooser {
     if (entries != nullptr) ::closedir(entries);
     const bool writable = ::faccessat(AT_FDCWD, folder.c_str(), W_OK, 0) == 0;
     ::chmod(copy.c_str(), writable ? 0755 : 0555);
+  }
+
+  // Not if it is somewhere that is no overlay, or one already.
+  void of_others(const std::string& folder) {
+    struct stat info = {};
+    if (!is_folder(folder) || ::stat(folder.c_str(), &info) != 0 || info.st_uid == ::geteuid() ||
+        ::faccessat(AT_FDCWD, folder.c_str(), W_OK, 0) != 0)
+      return;
+    const auto holds = [&](const Place& place) {
+      return place.point != "/" && lies_in(folder, place.point);
+    };
+    const auto same = [&](const Place& place) { return place.point == folder; };
+    if (std::any_of(places_.begin(), places_.end(), holds) &&
+        std::none_of(places_.begin(), places_.end(), same))
+      add(folder, {folder});
   }
 
   const PlacesRequest& request_;

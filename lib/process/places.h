@@ -24,6 +24,10 @@ struct PlacesRequest {
   // overlay of its own. What is lost: a rename between two of those fails with EXDEV, as between
   // file systems.
   bool split = false;
+  // With split: folders of other users in which one may write. An overlay cannot copy a folder
+  // whose owner the namespace does not know (EOVERFLOW at the first change in it), so these get one
+  // of their own.
+  std::vector<std::string> others;
 };
 
 // In the order in which they have to be mounted; "/" first.

@@ -257,10 +257,11 @@ Result<SandboxResult> Sandbox::finish() {
   SandboxResult result;
   result.bytes = read_from_start(state.bytes.get());
   result.timed_out = state.report->timed_out;
+  result.too_many_processes = state.report->too_many;
   result.problems = std::move(state.problems);
   if (info.si_code != CLD_EXITED) result.signal = info.si_status;
   const std::string most = std::to_string(state.options.most_processes);
-  if (state.report->too_many)
+  if (result.too_many_processes)
     result.problems.push_back("more than " + most + " processes: all were ended");
   if (state.limit.was_reached())
     result.problems.push_back("it wanted more than " + most + " processes; forks failed");
@@ -271,7 +272,7 @@ Result<SandboxResult> Sandbox::finish() {
   state.let_go();
   state.limit = ProcessLimit();
   state.scratch = Scratch();
-  if (!complete && result.signal == 0 && !result.timed_out && !state.report->too_many)
+  if (!complete && result.signal == 0 && !result.timed_out && !result.too_many_processes)
     return Error{
         "the sandbox's first process ended early (status " + std::to_string(info.si_status) + ")",
         ""};

@@ -68,7 +68,9 @@ class Inside {
 struct SandboxResult {
   std::string bytes;  // what the body returned
   bool timed_out = false;
-  int signal = 0;                     // init itself was killed by it
+  bool too_many_processes =
+      false;       // all were ended for that; where forks just fail, `problems` says so
+  int signal = 0;  // init itself was killed by it
   std::vector<std::string> problems;  // what could not be isolated, one line each
 };
 

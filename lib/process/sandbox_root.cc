@@ -8,6 +8,8 @@
 
 #include <array>
 #include <cerrno>
+#include <climits>
+#include <cstdlib>
 #include <cstring>
 
 #include "lib/base/file.h"
@@ -50,7 +52,7 @@ class Builder {
     if (!table) return table.error();
     if (Status made = make_base(); !made) return made;
     auto places = choose_places({visible_mounts(parse_mount_table(*table)), layers_,
-                                 base_ + "/skeleton", request_.user_namespace});
+                                 base_ + "/skeleton", request_.user_namespace, shared_folders()});
     if (!places) return places.error();
     for (const Place& place : *places)
       if (Status done = cover(place); !done) return done;
@@ -62,6 +64,15 @@ class Builder {
   }
 
  private:
+  // Where a user writes although the folder belongs to another.
+  static std::vector<std::string> shared_folders() {
+    std::vector<std::string> folders = {"/var/tmp", "/run/lock"};
+    if (const char* temporary = std::getenv("TMPDIR")) folders.emplace_back(temporary);
+    std::array<char, PATH_MAX> here = {};
+    if (::getcwd(here.data(), here.size()) != nullptr) folders.emplace_back(here.data());
+    return folders;
+  }
+
   Status make_base() {
     std::string options = "mode=755";
     if (request_.most_bytes != 0) options += ",size=" + std::to_string(request_.most_bytes);

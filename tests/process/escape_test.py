@@ -1,0 +1,246 @@
+#!/usr/bin/python3
+"""Nothing escapes: what a sandboxed command does to files, processes, mounts and the disk stays in the sandbox, and nothing
+is left when the tool is killed.
+
+usage: escape_test.py SANDBOX_RUN
+"""
+import os
+import pty
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+RUN = ""
+SKIP = 77
+SOMEBODY = 54321  # as sandbox_run --no-root
+PATIENCE_S = 60  # for things that end by themselves; a test that waits this long fails
+
+
+def cannot_run(*options):
+    """Why there can be no sandbox here, or None."""
+    done = subprocess.run([RUN, *options, "--", "true"], capture_output=True, text=True)
+    return done.stderr.strip() if done.returncode == SKIP else None
+
+
+def mounts():
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="replace") as file:
+        return sorted(file.read().splitlines())
+
+
+def marked(token):
+    """Processes of the machine that carry the token in their environment or command line."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/cmdline", "rb") as line, open(f"/proc/{pid}/environ", "rb") as environment:
+                if token.encode() in line.read() + environment.read():
+                    found.append(int(pid))
+        except OSError:
+            continue  # it ended meanwhile, or is nobody's business
+    return found
+
+
+class Escape(unittest.TestCase):
+    options = ()
+
+    def setUp(self):
+        why = cannot_run(*self.options)
+        if why:
+            self.skipTest(why)
+        self.folder = tempfile.mkdtemp(prefix="escape-")
+        self.addCleanup(shutil.rmtree, self.folder, ignore_errors=True)
+        os.chmod(self.folder, 0o777)
+        os.mkdir(self.path("precious"), 0o777)
+        os.chmod(self.path("precious"), 0o777)
+        for name in ("a", "b"):
+            with open(self.path("precious", name), "w", encoding="ascii") as file:
+                file.write(name)
+        if self.options and os.geteuid() == 0:  # his own files: those he could harm
+            for path in (self.folder, self.path("precious"), self.path("precious", "a"), self.path("precious", "b")):
+                os.chown(path, SOMEBODY, SOMEBODY)
+        self.token = f"escape-{os.getpid()}-{time.monotonic_ns()}"
+        self.environment = dict(os.environ, ESCAPE_TOKEN=self.token)
+        self.victim = subprocess.Popen(["sleep", "100000"])  # in the process group of this test
+        self.addCleanup(self.victim.wait)
+        self.addCleanup(self.victim.kill)
+        self.before = mounts()
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def command(self, script, *more):
+        return [RUN, *self.options, *more, "--", "sh", "-c", script]
+
+    def run_inside(self, script, *more):
+        return subprocess.run(self.command(script, *more), capture_output=True, text=True, env=self.environment,
+                              cwd=self.folder, timeout=PATIENCE_S)
+
+    def check_untouched(self):
+        self.assertEqual(sorted(os.listdir(self.folder)), ["precious"])
+        self.assertEqual(sorted(os.listdir(self.path("precious"))), ["a", "b"])
+        self.assertIsNone(self.victim.poll(), "a process outside was killed")
+        self.assertEqual(mounts(), self.before)
+        deadline = time.monotonic() + PATIENCE_S
+        while marked(self.token):  # the kernel ends them when init is gone
+            self.assertLess(time.monotonic(), deadline, f"left behind: {marked(self.token)}")
+
+    def test_rm(self):
+        done = self.run_inside(f"rm -rf {self.folder}/* && echo x > {self.folder}/new && ls {self.folder}")
+        self.assertEqual(done.stdout, "new\n", done.stderr)
+        self.check_untouched()
+
+    def test_overwrite_rename_chmod(self):
+        done = self.run_inside("cd precious && echo spoilt > a; mv b c; chmod 0 a; mkdir d; ln a e; ls")
+        self.assertIn("c\nd\n", done.stdout, done.stderr)
+        self.check_untouched()
+        with open(self.path("precious", "a"), encoding="ascii") as file:
+            self.assertEqual(file.read(), "a")
+
+    def test_kill(self):
+        group = os.getpgrp()
+        done = self.run_inside(f"kill -9 -{group}; kill -9 {self.victim.pid}; kill -9 {os.getpid()}; "
+                               "kill -9 1; kill -15 1; kill -14 1; kill -9 -1; kill -9 0")
+        self.assertEqual(done.returncode, 128 + signal.SIGKILL, done.stderr)  # only itself
+        self.check_untouched()
+
+    def bomb(self, timeout_s):
+        script = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+        return [RUN, *self.options, "--most-processes", "300", "--timeout", str(timeout_s), "--",
+                "/usr/bin/python3", "-c", script]
+
+    def test_fork_bomb(self):
+        bomb = subprocess.Popen(self.bomb(3), env=self.environment, cwd=self.folder)
+        most = 0
+        while bomb.poll() is None:  # the machine can still start processes meanwhile
+            subprocess.run(["true"], check=True, timeout=PATIENCE_S)
+            most = max(most, len(marked(self.token)))
+        self.assertEqual(bomb.returncode, 124)
+        self.assertGreater(most, 20, "it never got going")
+        self.assertLessEqual(most, 310)
+        self.check_untouched()
+
+    def test_fork_bomb_without_control_groups(self):
+        hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
+        if self.options or subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
+            self.skipTest("only root has control groups to hide")
+        done = subprocess.run([*hide, *self.bomb(PATIENCE_S)], capture_output=True, text=True, env=self.environment,
+                              timeout=2 * PATIENCE_S)
+        self.assertEqual(done.returncode, 125, done.stderr)
+        self.assertIn("more than 300 processes", done.stderr)
+        self.check_untouched()
+
+    def test_full_disk(self):
+        done = self.run_inside("head -c 100000000 /dev/zero > large; head -c 100000000 /dev/zero > /tmp/large; "
+                               "head -c 100000000 /dev/zero > /dev/shm/large", "--most-bytes", "20000000")
+        self.assertEqual(done.stderr.count("No space left"), 3, done.stderr)
+        self.check_untouched()
+
+    def start_busy(self, **how):
+        """A command with daemons of its own; returns once all of it runs."""
+        script = ("rm -rf precious; setsid sh -c 'trap \"\" INT TERM HUP; sleep 100000' & "
+                  "trap '' INT TERM HUP; echo ready; while :; do sleep 1000; done")
+        return subprocess.Popen(self.command(script), env=self.environment, cwd=self.folder, **how)
+
+    def test_killed_tool(self):
+        tool = self.start_busy(stdout=subprocess.PIPE)
+        self.assertEqual(tool.stdout.readline(), b"ready\n")
+        self.assertGreaterEqual(len(marked(self.token)), 4)
+        tool.kill()
+        tool.wait()
+        tool.stdout.close()
+        self.check_untouched()
+
+    def test_interrupt_at_a_terminal(self):
+        pid, terminal = pty.fork()
+        if pid == 0:
+            os.chdir(self.folder)
+            script = "trap '' INT; sleep 100000 & echo ready; while :; do sleep 1000; done"
+            os.execve(RUN, self.command(script), self.environment)
+        with os.fdopen(terminal, "r+b", buffering=0) as file:
+            text = b""
+            while b"ready" not in text:
+                text += file.read(100)
+            file.write(b"\x03")
+            _, status = os.waitpid(pid, 0)
+        self.assertTrue(os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGINT, status)
+        self.check_untouched()
+
+    def test_sockets(self):
+        path = self.path("precious", "socket")
+        with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as abstract, \
+                socket.socket() as network:
+            named.bind(path)
+            os.chmod(path, 0o777)
+            abstract.bind("\0" + self.token)
+            network.bind(("127.0.0.1", 0))
+            for server in (named, abstract, network):
+                server.listen()
+            client = ("import socket,sys\n"
+                      f"for family, address in ((socket.AF_UNIX, {path!r}), (socket.AF_UNIX, '\\0' + {self.token!r}),\n"
+                      f"                        (socket.AF_INET, ('127.0.0.1', {network.getsockname()[1]}))):\n"
+                      "    try:\n        socket.socket(family).connect(address); print('connected')\n"
+                      "    except ConnectionRefusedError: print('refused')\n")
+            def connects(*command):
+                return subprocess.run([*command, "/usr/bin/python3", "-c", client], capture_output=True, text=True,
+                                      timeout=PATIENCE_S).stdout.split()
+            self.assertEqual(connects(), ["connected"] * 3)
+            self.assertEqual(connects(RUN, *self.options, "--"), ["refused"] * 3)
+        os.unlink(path)
+        self.check_untouched()
+
+    def test_settings_of_the_machine(self):
+        name = socket.gethostname()
+        self.run_inside("hostname escaped; echo escaped > /proc/sys/kernel/hostname; umount -l /proc; mount -t tmpfs x /mnt")
+        self.assertEqual(socket.gethostname(), name)
+        done = self.run_inside("echo 1 > /proc/sys/vm/swappiness; echo x > /sys/kernel/uevent_seqnum; "
+                               "ls /dev; cat /proc/1/maps | wc -l")
+        self.assertNotIn("vda", done.stdout)
+        self.assertNotIn("sda", done.stdout)
+        self.assertIn("swappiness", done.stderr)
+        self.check_untouched()
+
+
+class EscapeWithoutRoot(Escape):
+    options = ("--no-root",)
+
+
+class InPlace(unittest.TestCase):
+    def test_without_namespaces(self):
+        """Where users may make no namespaces: one clear line; --in-place still works and cleans up."""
+        if not shutil.which("unshare"):
+            self.skipTest("no unshare")
+        token = f"escape-{os.getpid()}-in-place"
+
+        def run(*command):
+            return subprocess.run(
+                ["unshare", "-Ur", "sh", "-c", 'echo 0 > /proc/sys/user/max_user_namespaces && exec "$@"', "sh",
+                 *command], capture_output=True, text=True, timeout=PATIENCE_S,
+                env=dict(os.environ, ESCAPE_TOKEN=token))
+        if run("true").returncode != 0:
+            self.skipTest("no user namespaces to switch off: " + run("true").stderr)
+        refused = run(RUN, "--", "true")
+        self.assertEqual(refused.returncode, SKIP, refused.stderr)
+        self.assertIn("max_user_namespaces is 0", refused.stderr)
+        self.assertIn("--in-place", refused.stderr)
+        done = run(RUN, "--in-place", "--", "sh", "-c", "setsid sleep 100000 & echo $$; exit 3")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertNotEqual(done.stdout, "2\n")  # no PID namespace
+        self.assertIn("not kept apart", done.stderr)
+        done = run(RUN, "--in-place", "--timeout", "0.2", "--", "sh", "-c", "setsid sleep 100000 & sleep 100000")
+        self.assertEqual(done.returncode, 124, done.stderr)
+        self.assertEqual(marked(token), [])
+
+
+if __name__ == "__main__":
+    RUN = os.path.abspath(sys.argv.pop(1))
+    result = unittest.main(exit=False, verbosity=2).result
+    for test, why in result.skipped:
+        print(f"SKIPPED {test.id()}: {why}")
+    if not result.wasSuccessful():
+        sys.exit(1)
+    sys.exit(SKIP if len(result.skipped) == result.testsRun else 0)
