@@ -234,6 +234,7 @@ void ModelBuilder::new_description() {
     one.kind = DescriptionKind::kCounter;
     one.stream = add_stream("eventfd " + std::to_string(streams_.size()));
     one.label = streams_[one.stream].label;
+    streams_[one.stream].counter = true;
     if (name == "eventfd") flags = 0;
   } else if (name == "epoll_create" || name == "epoll_create1") {
     one.kind = DescriptionKind::kEpoll;

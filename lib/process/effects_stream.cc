@@ -103,7 +103,7 @@ uint32_t ModelBuilder::stream_to_read(const Description& description) const {
 
 void ModelBuilder::write_stream(uint32_t index, uint64_t size) {
   Stream& stream = streams_[index];
-  if (size == 0 || size > kWhole / 2 - stream.written) return;
+  if (size == 0 || size > kStreamEnd - stream.written) return;
   const uint64_t begin = stream.written;
   store(stream_object(index), begin, begin + size, AccessRole::kWakeup);
   stream.pieces.push_back({begin, begin + size, node()});
@@ -112,37 +112,40 @@ void ModelBuilder::write_stream(uint32_t index, uint64_t size) {
 
 void ModelBuilder::end_stream(uint32_t index) {
   Stream& stream = streams_[index];
-  if (stream.ended) return;
-  stream.ended = true;
-  store(stream_object(index), stream.written, stream.written + 1, AccessRole::kWakeup);
-  stream.pieces.push_back({stream.written, stream.written + 1, node()});
+  if (stream.end_node != kNoIndex) return;
+  stream.end_node = node();
+  store(stream_object(index), kStreamEnd, kStreamEnd + 1, AccessRole::kWakeup);
 }
 
 void ModelBuilder::read_stream(uint32_t index, uint64_t wanted, int64_t got) {
   Stream& stream = streams_[index];
   if (wanted == 0) return;
-  wanted = std::min(wanted, kWhole / 2 - stream.read);
-  if (got < 0) {
-    // It asked, and nothing was there yet.
-    if (got == -EAGAIN) load(stream_object(index), stream.read, stream.read + wanted);
+  wanted = std::min(wanted, kStreamEnd - stream.read);
+  const uint32_t object = stream_object(index);
+  if (got == -EAGAIN) {  // it asked, and nothing was there yet
+    load(object, stream.read, stream.read + wanted);
+    load(object, kStreamEnd, kStreamEnd + 1);
+  }
+  if (got < 0) return;
+  if (got == 0 && !stream.messages) {
+    load(object, kStreamEnd, kStreamEnd + 1, AccessRole::kWait);
+    if (stream.end_node != kNoIndex) edge(stream.end_node, object);
     return;
   }
-  const uint32_t object = stream_object(index);
-  uint64_t end = stream.read + static_cast<uint64_t>(got);
-  if (got == 0 && stream.ended) end = stream.written + 1;
   // More than was written: bytes that came from outside, or from a call that is not modelled.
-  end = std::min(end, stream.written + (stream.ended ? 1 : 0));
-  if (stream.messages && !stream.pieces.empty()) end = stream.pieces.front().end;
-  load(object, stream.read, std::max(end, stream.messages ? end : stream.read + wanted),
-       AccessRole::kWait);
+  uint64_t end = std::min(stream.read + static_cast<uint64_t>(got), stream.written);
+  if (stream.counter) end = stream.written;
+  if (stream.messages) {
+    end = stream.pieces.empty() ? stream.read : stream.pieces.front().end;
+    wanted = std::max<uint64_t>(end - stream.read, 1);
+  }
+  load(object, stream.read, std::max(end, stream.read + wanted), AccessRole::kWait);
   while (!stream.pieces.empty() && stream.pieces.front().begin < end) {
-    const Piece piece = stream.pieces.front();
-    edge(piece.node, object);
-    // The end stays for every later read.
-    if (piece.end > end || (stream.ended && stream.pieces.size() == 1)) break;
+    edge(stream.pieces.front().node, object);
+    if (stream.pieces.front().end > end) break;
     stream.pieces.pop_front();
   }
-  stream.read = std::min(end, stream.written);
+  stream.read = end;
 }
 
 // poll and the like: ready, because something was there; or not, because nothing was.
@@ -151,7 +154,10 @@ void ModelBuilder::look_at_stream(uint32_t index, bool ready) {
   const uint32_t object = stream_object(index);
   if (!ready) return load(object, stream.read, stream.read + 1);
   load(object, stream.read, stream.read + 1, AccessRole::kWait);
-  if (!stream.pieces.empty()) edge(stream.pieces.front().node, object);
+  if (!stream.pieces.empty())
+    edge(stream.pieces.front().node, object);
+  else if (stream.end_node != kNoIndex)
+    edge(stream.end_node, object);
 }
 
 uint32_t ModelBuilder::listener_at(std::string_view address, int type, bool bind) {
@@ -361,7 +367,8 @@ void ModelBuilder::epoll_wait_call() {
     const Description& one = descriptions_[index];
     const uint32_t listener =
         one.kind == DescriptionKind::kSocket ? endpoints_[one.endpoint].listener : kNoIndex;
-    const bool something = (stream != kNoIndex && !streams_[stream].pieces.empty()) ||
+    const bool something = (stream != kNoIndex && (!streams_[stream].pieces.empty() ||
+                                                   streams_[stream].end_node != kNoIndex)) ||
                            (listener != kNoIndex && !listeners_[listener].queue.empty());
     if (head().result == 0)
       look_at(index, false);

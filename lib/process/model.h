@@ -45,6 +45,8 @@ constexpr uint64_t kWhole = ~uint64_t{0};
 constexpr uint64_t kMetaMode = 0, kMetaTimes = 1, kMetaSize = 2, kMetaLinks = 3, kMetaEnd = 4;
 // Ranges of kListener: whether somebody listens, then one place a connection.
 constexpr uint64_t kListenerState = 0, kListenerQueue = 1;
+// Range of kStream beside its bytes: that no writer is left.
+constexpr uint64_t kStreamEnd = uint64_t{1} << 62;
 
 struct Access {
   uint32_t node = 0;

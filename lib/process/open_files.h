@@ -51,9 +51,10 @@ struct Piece {  // of a stream, written and not yet read
 
 struct Stream {
   uint64_t written = 0, read = 0;
-  uint32_t writers = 0;   // descriptions that can write to it
-  bool ended = false;     // the last writer has gone; the last piece is that
-  bool messages = false;  // a read takes one piece, however much it asked for
+  uint32_t writers = 0;          // descriptions that can write to it
+  uint32_t end_node = kNoIndex;  // with which the last writer went
+  bool messages = false;         // a read takes one piece, however much it asked for
+  bool counter = false;          // an eventfd: a read takes all
   uint32_t object = kNoIndex;
   std::deque<Piece> pieces;
   std::deque<uint32_t> passed;  // descriptions on their way (SCM_RIGHTS)
