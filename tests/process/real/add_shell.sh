@@ -12,7 +12,7 @@ seq 300000 >changelog
 
 add() { DPKG_ROOT=$work add-shell "$1" || { echo "not added: $1" >&2; return 1; }; }
 
-(gzip -9 changelog && add /usr/bin/fish) &
+(gzip -9n changelog && add /usr/bin/fish) &
 first=$!
 add /usr/bin/zsh
 status=$?

@@ -11,7 +11,7 @@ seq 100000 >changelog
 divert() { dpkg-divert --quiet --admindir "$work" --local --no-rename --add "$1"; }
 
 divert /usr/bin/first
-(gzip -9 changelog && divert /usr/bin/second || echo "second: not diverted" >&2) &
+(gzip -9n changelog && divert /usr/bin/second || echo "second: not diverted" >&2) &
 divert /usr/bin/third || echo "third: not diverted" >&2
 wait
 

@@ -11,7 +11,7 @@ seq 100000 >changelog
 override() { dpkg-statoverride --quiet --admindir "$work" --add root root "$1" "$2"; }
 
 override 0755 /usr/bin/first
-(gzip -9 changelog && override 4755 /usr/bin/second || echo "second: not registered" >&2) &
+(gzip -9n changelog && override 4755 /usr/bin/second || echo "second: not registered" >&2) &
 override 0700 /usr/bin/third || echo "third: not registered" >&2
 wait
 

@@ -18,7 +18,7 @@ done
 
 seq 100000 >changelog
 install-info tar.info dir
-(gzip -9 changelog && install-info sed.info dir) &
+(gzip -9n changelog && install-info sed.info dir) &
 first=$!
 install-info grep.info dir
 status=$?

@@ -12,7 +12,7 @@ cp -L /lib/x86_64-linux-gnu/libz.so.1 /lib/x86_64-linux-gnu/libcrypt.so.1 lib/ |
 
 update() { /sbin/ldconfig -X -C "$work/cache" -f "$work/ld.so.conf" "$work/lib"; }
 
-(gzip -9 changelog && update) &
+(gzip -9n changelog && update) &
 first=$!
 update || { echo "one ldconfig failed" >&2; exit 1; }
 wait $first || { echo "the other ldconfig failed" >&2; exit 1; }

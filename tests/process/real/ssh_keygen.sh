@@ -13,7 +13,7 @@ seq 100000 >setup.log
 
 forget() { ssh-keygen -q -R "$1" -f known_hosts >"$1.out" 2>"$1.err" || { cat "$1.err" >&2; return 1; }; }
 
-(gzip -9 setup.log && forget alpha) &
+(gzip -9n setup.log && forget alpha) &
 first=$!
 forget beta
 status=$?

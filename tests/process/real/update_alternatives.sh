@@ -16,7 +16,7 @@ provide() { # program, priority
 }
 
 provide ed 10
-(gzip -9 changelog && provide nano 40 || echo "nano: not configured" >&2) &
+(gzip -9n changelog && provide nano 40 || echo "nano: not configured" >&2) &
 provide vim 50 || echo "vim: not configured" >&2
 wait
 

@@ -12,7 +12,7 @@ register() { xmlcatalog --noout --add uri "urn:$1" "file:///usr/share/xml/$1" ca
 seq 100000 >changelog
 xmlcatalog --noout --create catalog.xml
 register docbook
-(gzip -9 changelog && register mathml) &
+(gzip -9n changelog && register mathml) &
 first=$!
 register svg
 status=$?

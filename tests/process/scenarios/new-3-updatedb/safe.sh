@@ -8,7 +8,7 @@ touch tree/etc/hosts tree/etc/passwd tree/home/notes
 seq -f 'GET /page/%g 200' 250000 >requests.log
 update() { flock database.lock updatedb.findutils --localpaths="$work/tree" --prunepaths=/proc --output="$work/database"; }
 daily() {
-  gzip -9 requests.log
+  gzip -9n requests.log
   update
 }
 
