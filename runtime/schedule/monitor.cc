@@ -24,6 +24,8 @@ namespace {
 
 constexpr long kLookEvery_ms = 10;
 constexpr int kSleepingLooks = 3;
+// Looks at which it slept, though it ran in between: it waits by asking again and again.
+constexpr int kNaps = 20;
 // In a sleep that ends by itself (the disk, the start of a thread or process while the system moves
 // others about; such a one took 30 ms and more under load), or in an unknown state: it is still not
 // waited for for ever, since it may be for a thread of ours (a file system in this process).
@@ -85,6 +87,7 @@ struct Watched {
   const Thread* thread = nullptr;
   uint64_t decisions = 0, first_ns = 0, last_ns = 0;
   int asleep = 0, stuck = 0;  // looks in a row at which it had not run
+  int naps = 0;
 };
 
 // Who joins a thread sleeps until the kernel is through with it, however long that takes.
@@ -112,7 +115,8 @@ Seen watch_holder(const Thread& running, Watched& watched) {
   watched.last_ns = now_ns;
   watched.asleep = !ran && state == 'S' ? watched.asleep + 1 : 0;
   watched.stuck = ran ? 0 : watched.stuck + 1;
-  if (watched.stuck >= kStuckLooks) return Seen::kSleeps;
+  watched.naps += ran && state == 'S' ? 1 : 0;
+  if (watched.stuck >= kStuckLooks || watched.naps >= kNaps) return Seen::kSleeps;
   if (watched.asleep >= kSleepingLooks && !somebody_is_leaving()) return Seen::kSleeps;
   const uint64_t patience = counts.uncontrolled > 0 ? kSpinningAgain_ns : kSpinning_ns;
   return now_ns - watched.first_ns >= patience ? Seen::kSpins : Seen::kAtWork;
