@@ -53,7 +53,7 @@ struct BpfSource::State {
   RecordingWriter& writer;
   std::unique_ptr<BpfObject> object;
   struct FreeRing {
-    void operator()(ring_buffer* ring) const { ring_buffer__free(ring); }
+    void operator()(ring_buffer* one) const { ring_buffer__free(one); }
   };
   std::unique_ptr<ring_buffer, FreeRing> ring;
   ScopedFd poll, ending;
