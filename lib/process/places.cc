@@ -28,9 +28,15 @@ std::string joined(const std::string& folder, std::string_view name) {
   return (folder == "/" ? "/" : folder + "/") + std::string(name);
 }
 
+// Like the machine's: the topmost folder of an overlay's layers gives mode and owner.
 void make_folders(const std::string& base, const std::string& path) {
-  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1))
-    ::mkdir((base + path.substr(0, at)).c_str(), 0755);
+  for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+    const std::string folder = path.substr(0, at), made = base + folder;
+    struct stat info = {};
+    if (::mkdir(made.c_str(), 0755) != 0 || ::stat(folder.c_str(), &info) != 0) continue;
+    [[maybe_unused]] const int ignored = ::chown(made.c_str(), info.st_uid, info.st_gid);
+    ::chmod(made.c_str(), info.st_mode & 07777);
+  }
 }
 
 void copy_small_file(const std::string& from, const std::string& to) {
