@@ -7,6 +7,7 @@ namespace deadheat::apps {
 const std::vector<CatalogEntry>& catalog() {
   static const std::vector<CatalogEntry> entries = {
       {"find, confirm, judge, report in one", check_verb()},
+      {"find, confirm, judge, report in one", proc_verb()},
       {"find", run_verb()},
       {"find", record_verb()},
       {"find", analyze_verb()},

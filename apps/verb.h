@@ -35,6 +35,7 @@ Verb analyze_verb();
 Verb confirm_verb();
 Verb replay_verb();
 Verb check_verb();
+Verb proc_verb();
 Verb trace_verb();
 Verb report_verb();
 Verb symbolize_verb();

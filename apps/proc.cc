@@ -1,0 +1,210 @@
+// deadheat proc record|races|validate|check|replay: races between processes.
+#include "apps/proc.h"
+
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <ctime>
+#include <filesystem>
+#include <memory>
+
+#include "apps/launch.h"
+#include "apps/output.h"
+#include "apps/trials.h"
+#include "apps/verb.h"
+#include "lib/base/text.h"
+#include "lib/process/bpf_source.h"
+#include "lib/process/findings.h"
+
+namespace deadheat::apps {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace process;
+
+void say_problems(const std::vector<std::string>& problems) {
+  for (const std::string& line : problems)
+    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+}
+
+// A name of our own for a recording that the user did not name.
+std::string default_folder() {
+  char name[64];
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  ::localtime_r(&now, &local);
+  std::strftime(name, sizeof name, "deadheat-proc-%Y%m%d-%H%M%S", &local);
+  return name;
+}
+
+std::string how_it_ended(const RecordingInfo& info) {
+  if (info.timed_out) return "ran out of time";
+  if (info.signal != 0) return "was ended by signal " + std::to_string(info.signal);
+  return "exit status " + std::to_string(info.status);
+}
+
+Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::string& folder) {
+  RecordRequest request;
+  request.folder = folder;
+  request.command = arguments.command;
+  request.timeout_s = arguments.timeout_s;
+  request.sandbox = arguments.sandbox;
+  request.source = arguments.source == "bpf" ? SourceKind::kBpf : SourceKind::kPtrace;
+  if (::isatty(0))
+    std::fputs("deadheat: the command's standard input is empty: a terminal cannot be replayed\n",
+               stderr);
+  auto info = record(request);
+  if (!info) return info.error();
+  std::fprintf(stderr, "deadheat: recorded %s events in %.2f s (%s), %s\n",
+               with_thousands(info->events).c_str(), info->seconds, info->source.c_str(),
+               how_it_ended(*info).c_str());
+  if (info->lost > 0)
+    std::fprintf(stderr,
+                 "deadheat: warning: %s events were lost; orders around them are not known\n",
+                 with_thousands(info->lost).c_str());
+  for (const auto& [name, count] : info->unmodelled)
+    std::fprintf(stderr, "deadheat: warning: %s calls of %s are not modelled\n",
+                 with_thousands(count).c_str(), name.c_str());
+  return info;
+}
+
+int run_record(const ProcArguments& arguments) {
+  const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
+  auto info = record_command(arguments, folder);
+  if (!info) return fail(info.error(), kCannotRun);
+  std::fprintf(stderr, "deadheat: next: deadheat proc check %s\n", shell_quoted({folder}).c_str());
+  return info->timed_out ? kTimedOut : info->signal != 0 ? 128 + info->signal : info->status;
+}
+
+int run_races(ProcArguments& arguments) {
+  auto looked = look_for_races(arguments.recording, arguments.all);
+  if (!looked) return fail(looked.error());
+  say_problems(looked->recording.problems());
+  say_problems(looked->model->problems);
+  std::printf("%s", races_text(*looked, arguments.limit).c_str());
+  return kNothingFound;
+}
+
+}  // namespace
+
+Result<LookedAt> look_for_races(const std::string& folder, bool all) {
+  auto recording = Recording::open(folder);
+  if (!recording) return recording.error();
+  auto model = build_model(*recording);
+  if (!model) return model.error();
+  LookedAt looked{std::move(*recording), std::make_unique<Model>(std::move(*model)), nullptr, {}};
+  looked.graph = std::make_unique<Graph>(*looked.model);
+  RaceOptions options;
+  options.quiet_objects = all;
+  looked.races = find_races(looked.recording, *looked.model, *looked.graph, options);
+  return looked;
+}
+
+std::string races_text(const LookedAt& looked, size_t limit) {
+  const ProcessRaces& found = looked.races;
+  std::string text;
+  size_t shown = 0;
+  for (const ProcessRace& race : found.races) {
+    if (limit > 0 && shown == limit) break;
+    shown++;
+    text += "race " + std::to_string(shown) + "  on " + looked.model->objects[race.object].name +
+            ", distance " + std::to_string(race.distance) +
+            (race.duplicates > 0 ? ", " + with_thousands(race.duplicates) + " more like it" : "") +
+            "\n";
+    for (const uint32_t anchor : race.anchors)
+      text += "    " + describe_node(*looked.model, looked.recording, anchor) + "  (process " +
+              std::to_string(looked.model->tasks[looked.model->nodes[anchor].task].process) + ")\n";
+  }
+  text += with_thousands(found.races.size()) + " races of " + with_thousands(found.pairs) +
+          " racing pairs in " + with_thousands(looked.recording.events().size()) + " events of " +
+          with_thousands(looked.model->tasks.size()) + " tasks on " +
+          with_thousands(looked.model->objects.size()) + " objects";
+  if (shown < found.races.size()) text += "; " + std::to_string(shown) + " shown";
+  text += "\n";
+  if (found.skipped_quiet > 0)
+    text += with_thousands(found.skipped_quiet) +
+            " pairs on terminal output and the like are not shown (--all)\n";
+  if (found.under_lock > 0)
+    text += with_thousands(found.under_lock) + " pairs are kept apart by file locks\n";
+  if (found.dropped > 0)
+    text += with_thousands(found.dropped) + " races beyond the limit were dropped\n";
+  return text;
+}
+
+void add_sandbox_options(CLI::App& app, ProcArguments& arguments) {
+  app.add_flag("--in-place", arguments.sandbox.in_place, "let the command change the real files");
+  app.add_flag("--host-network", arguments.sandbox.host_network, "let the command use the network");
+  app.add_option("--scratch", arguments.sandbox.scratch,
+                 "folder for changed files instead of memory");
+  app.add_option("--timeout", arguments.timeout_s, "seconds for one run; 0: no limit");
+  app.add_option("--source", arguments.source, "ptrace (exact) or bpf (fast, as root)")
+      ->check(CLI::IsMember({"ptrace", "bpf"}));
+}
+
+namespace {
+
+CLI::App* add_sub(CLI::App& app, const char* name, const char* summary) {
+  CLI::App* const sub = app.add_subcommand(name, summary);
+  sub->option_defaults()->always_capture_default();
+  sub->set_help_flag("-h,--help", "show this help");
+  return sub;
+}
+
+std::function<int()> setup_proc(CLI::App& app) {
+  app.require_subcommand(1);
+  auto arguments = std::make_shared<ProcArguments>();
+  const auto add_command = [&](CLI::App* sub, bool required) {
+    CLI::Option* const option =
+        sub->add_option("command", arguments->command, "the command, after --")
+            ->type_name("COMMAND");
+    if (required) option->required();
+  };
+  CLI::App* const record =
+      add_sub(app, "record", "run a command in a sandbox and record what it does");
+  record->add_option("-o,--output", arguments->recording, "folder for the recording; new");
+  add_sandbox_options(*record, *arguments);
+  add_command(record, true);
+  CLI::App* const races = add_sub(app, "races", "list the races of a recording");
+  races->add_option("recording", arguments->recording, "a recording")->type_name("REC")->required();
+  races->add_flag("--all", arguments->all, "also terminal output and the like");
+  races->add_option("--limit", arguments->limit, "show at most that many; 0: all");
+  CLI::App* const validate =
+      add_sub(app, "validate", "run the races of a recording in the other order");
+  validate->add_option("recording", arguments->recording, "a recording")
+      ->type_name("REC")
+      ->required();
+  CLI::App* const check = add_sub(app, "check", "record, find, validate, report: one command");
+  check->add_option("--keep", arguments->recording,
+                    "keep the recording and the failing runs in this new folder");
+  add_sandbox_options(*check, *arguments);
+  add_command(check, true);
+  for (CLI::App* const sub : {validate, check}) {
+    add_validate_options(*sub, *arguments);
+    add_output_options(*sub, arguments->output);
+  }
+  CLI::App* const replay =
+      add_sub(app, "replay", "run a recording, or a failing branch, once more");
+  replay->add_option("folder", arguments->recording, "a recording, or the folder of a finding")
+      ->required();
+  return [=] {
+    if (record->parsed()) return run_record(*arguments);
+    if (races->parsed()) return run_races(*arguments);
+    if (validate->parsed()) return run_validate(*arguments);
+    if (replay->parsed()) return run_replay(*arguments);
+    const bool temporary = arguments->recording.empty();
+    if (temporary) arguments->recording = default_folder();
+    auto info = record_command(*arguments, arguments->recording);
+    if (!info) return fail(info.error(), kCannotRun);
+    return run_validate(*arguments);
+  };
+}
+
+}  // namespace
+
+Verb proc_verb() {
+  return {"proc", "find races between processes, make them fail, say what breaks",
+          "deadheat proc check -o report.html -- make -j4", setup_proc};
+}
+
+}  // namespace deadheat::apps
