@@ -3,7 +3,7 @@
 # make's own rule for members of an archive, "lib.a(x.o)", runs one ar a member; with -j they run together. ar reads the archive, writes a
 # temporary one and copies it over the archive, without a lock. Bad order: both read the old archive; a member is lost and the link
 # fails, or one reads the archive while it is being filled.
-# bad order: -P lib.a -e inject=openat:delay_enter=700000
+# bad order: -P lib.a -e inject=openat:delay_enter=3000000
 set -u
 work=${TMPDIR:-/tmp}/deadheat-ar
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1

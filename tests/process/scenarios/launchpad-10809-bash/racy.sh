@@ -2,7 +2,7 @@
 # launchpad-10809: two bash shells that share a history file end at about the same time. Each appends its commands and then,
 # because the file is full, reads it, drops the oldest lines and writes it anew, without a lock. Fails when a command of one is
 # missing.
-# bad order: -e inject=execve:delay_enter=300000 -e inject=chown:delay_exit=200000 -e inject=rename:delay_enter=200000
+# bad order: -e inject=execve:delay_enter=1500000 -e inject=chown:delay_exit=1000000 -e inject=rename:delay_enter=1000000
 set -u
 work=${TMPDIR:-/tmp}/deadheat-bash
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1

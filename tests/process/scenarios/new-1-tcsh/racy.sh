@@ -1,7 +1,7 @@
 #!/bin/sh
 # new-1: two tcsh shells with `savehist merge` save their history at about the same time. Each reads the file, merges its own
 # commands and puts a new file in its place, without a lock. Fails when a command of one is missing.
-# bad order: -e inject=rename:delay_enter=300000
+# bad order: -e inject=rename:delay_enter=1000000
 set -u
 work=${TMPDIR:-/tmp}/deadheat-tcsh
 rm -rf "$work" && mkdir -p "$work" && cd "$work" || exit 1

@@ -2,7 +2,7 @@
 # new-3: two updatedb (findutils) at the same time: an administrator's, and the one of the daily jobs, which pack the logs
 # first. Both write the new database to one name, look at its size and rename it. Fails when the database cannot answer
 # afterwards.
-# bad order: -P $TMPDIR/deadheat-updatedb/database.n -e inject=renameat2:delay_enter=500000
+# bad order: -P $TMPDIR/deadheat-updatedb/database.n -e inject=renameat2:delay_enter=4000000
 set -u
 work=${TMPDIR:-/tmp}/deadheat-updatedb
 rm -rf "$work" && mkdir -p "$work/tree/etc" "$work/tree/home" && cd "$work" || exit 1
