@@ -46,6 +46,7 @@ std::string describe_node(const Model& model, const Recording& recording, uint32
   int most = 0;
   for (uint32_t i = node.first_access; i < node.first_access + node.accesses; i++) {
     const Access& access = model.accesses[i];
+    if (head.kind == DEADHEAT_PROCESS_EXIT && access.role == AccessRole::kWakeup) continue;
     const int now = telling(model.objects[access.object], access);
     if (now < most) continue;
     most = now;

@@ -197,8 +197,15 @@ void ModelBuilder::signal_sent() {
 }
 
 void ModelBuilder::signal_delivered() {
-  must_have_node();
   if (head().number > 64) return;
+  // Without a handler these do nothing to their target.
+  const bool ignored = head().number == SIGCHLD || head().number == SIGURG ||
+                       head().number == SIGWINCH || head().number == SIGCONT;
+  if (ignored && argument(1) == 0) {
+    own_process().sent[head().number].clear();
+    return;
+  }
+  must_have_node();
   const uint32_t object = signal_object(self().process, head().number);
   load(object, 0, kWhole, AccessRole::kWait);
   std::vector<uint32_t>& senders = own_process().sent[head().number];

@@ -71,6 +71,7 @@ double kind_weight(ObjectKind kind) {
 
 constexpr double kThreads = 100;  // threads share memory: what orders them is not seen
 constexpr double kNextExample = 10;
+constexpr double kChildSignal = 3;  // every child sends one, and every shell expects it
 
 }  // namespace
 
@@ -126,6 +127,7 @@ double RaceCollector::weight(const ProcessRace& race) const {
   for (const uint32_t anchor : race.anchors)
     threads &= model_.tasks[model_.nodes[anchor].task].process == process;
   if (threads && model_.objects[race.object].kind != ObjectKind::kSignal) weight += kThreads;
+  if (model_.objects[race.object].name.starts_with("SIGCHLD")) weight += kChildSignal;
   return weight;
 }
 

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
+#include "lib/process/branch.h"
+#include "lib/process/races.h"
 #include "lib/process/recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
@@ -19,5 +21,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   for (const deadheat::process::Event& event : recording.value().events())
     for (const auto& attachment : event.attachments())
       for (const char c : attachment.bytes) bytes += static_cast<unsigned char>(c);
-  return bytes == SIZE_MAX ? 1 : 0;
+  if (bytes == SIZE_MAX) return 1;
+  auto model = deadheat::process::build_model(recording.value());
+  if (!model.ok()) return 0;
+  const deadheat::process::Graph graph(*model);
+  const auto found = deadheat::process::find_races(recording.value(), *model, graph, {});
+  for (uint32_t i = 0; i < found.races.size() && i < 100; i++)
+    (void)deadheat::process::make_branches(*model, graph, found.races[i], i);
+  return 0;
 }

@@ -19,8 +19,8 @@ struct Meeting {  // an edge: a wait that was woken
 
 class WaitScan {
  public:
-  WaitScan(const Recording& recording, const Model& model, const Graph& graph, RaceCollector& races)
-      : recording_(recording), model_(model), graph_(graph), races_(races) {}
+  WaitScan(const Model& model, const Graph& graph, RaceCollector& races)
+      : model_(model), graph_(graph), races_(races) {}
 
   void object(uint32_t object, std::vector<Meeting> meetings,
               const std::vector<const Access*>& accesses) {
@@ -104,7 +104,6 @@ class WaitScan {
     }
   }
 
-  const Recording& recording_;
   const Model& model_;
   const Graph& graph_;
   RaceCollector& races_;
@@ -115,12 +114,15 @@ class WaitScan {
 
 // Every call of the target loads the signal; those before its delivery that were not over when it
 // was sent could have met it.
-void signal_races(const Model& model, const Graph& graph, const Edge& edge, RaceCollector& races) {
+void signal_races(const Recording& recording, const Model& model, const Graph& graph,
+                  const Edge& edge, RaceCollector& races) {
   const Node& delivered = model.nodes[edge.to];
   const auto& nodes = model.tasks[delivered.task].nodes;
   for (uint32_t back = 1; back < delivered.position && back <= kLook; back++) {
     const uint32_t call = nodes[delivered.position - 1 - back];
     if (graph.before(call, edge.from)) break;
+    if (recording.events()[model.nodes[call].event].head().kind != DEADHEAT_PROCESS_SYSCALL)
+      continue;
     races.add(model::CandidateKind::kWakeupWaits, {edge.from, edge.to, call}, edge.object);
   }
 }
@@ -133,7 +135,7 @@ void find_wait_races(const Recording& recording, const Model& model, const Graph
   for (const Edge& edge : model.edges) {
     if (edge.object == ~0u) continue;
     if (model.objects[edge.object].kind == ObjectKind::kSignal)
-      signal_races(model, graph, edge, races);
+      signal_races(recording, model, graph, edge, races);
     else
       meetings[edge.object].push_back({edge.from, edge.to});
   }
@@ -141,7 +143,7 @@ void find_wait_races(const Recording& recording, const Model& model, const Graph
   for (const Access& access : model.accesses)
     if (access.role != AccessRole::kPlain && meetings.contains(access.object))
       accesses[access.object].push_back(&access);
-  WaitScan scan(recording, model, graph, races);
+  WaitScan scan(model, graph, races);
   for (uint32_t object = 0; object < model.objects.size(); object++)
     if (const auto found = meetings.find(object); found != meetings.end())
       scan.object(object, std::move(found->second), accesses[object]);
