@@ -47,10 +47,10 @@ EventScript build(uint64_t calls) {
     script.write(job, 6, 80);
     script.path_call(job, "stat", "/obj/log", 0);
     script.write(job, 4, 1);
-    script.read(1, 3, 1, 1);
     made += 210;
     running.push_back(job);
     if (running.size() < 16) continue;
+    script.read(1, 3, 1, 1);
     script.exit(running.front());
     script.wait(1, -1, running.front());
     running.pop_front();

@@ -195,16 +195,17 @@ void ModelBuilder::fcntl_lock(bool description, bool /*waits*/, bool asks) {
     return;
   std::memcpy(&lock, bytes->data(), sizeof lock);
   const Description& one = descriptions_[index];
-  int64_t start = lock.start;
-  if (lock.whence == SEEK_CUR) start += static_cast<int64_t>(one.position);
-  if (lock.whence == SEEK_END) start += static_cast<int64_t>(tree_.inode(one.inode).size);
-  int64_t length = lock.length;
-  if (length < 0) {
+  // Unsigned, so that nonsense wraps instead of overflowing.
+  auto start = static_cast<uint64_t>(lock.start);
+  auto length = static_cast<uint64_t>(lock.length);
+  if (lock.whence == SEEK_CUR) start += one.position;
+  if (lock.whence == SEEK_END) start += tree_.inode(one.inode).size;
+  if (lock.length < 0) {
     start += length;
-    length = -length;
+    length = 0 - length;
   }
-  const auto begin = static_cast<uint64_t>(std::max<int64_t>(start, 0));
-  const uint64_t end = length == 0 ? kWhole : begin + static_cast<uint64_t>(length);
+  const uint64_t begin = static_cast<int64_t>(start) < 0 ? 0 : start;
+  const uint64_t end = length == 0 ? kWhole : begin + length;
   if (asks) return load(lock_object(one.inode), begin, end);
   lock_call(one.inode, description ? LockOwner{false, index} : LockOwner{true, self().process},
             lock.type, begin, end);

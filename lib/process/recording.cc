@@ -122,11 +122,13 @@ Status Recording::read_events(std::shared_ptr<const std::string> bytes) {
     at += events_.back().head().size;
   }
   bytes_.push_back(std::move(bytes));
+  // Those that began at the same time stay as they were written.
   const auto earlier = [](const Event& a, const Event& b) {
-    return a.head().begin < b.head().begin;
+    const uint64_t one = a.head().begin, other = b.head().begin;
+    return one != other ? one < other : a.raw().data() < b.raw().data();
   };
   if (!std::is_sorted(events_.begin(), events_.end(), earlier))
-    std::stable_sort(events_.begin(), events_.end(), earlier);
+    std::sort(events_.begin(), events_.end(), earlier);
   if (info_.root_task == 0 && !events_.empty()) info_.root_task = events_.front().head().task;
   return Ok{};
 }
@@ -181,7 +183,8 @@ void RecordingWriter::flush() {
 Status RecordingWriter::finish(RecordingInfo info) {
   flush();
   if (failed_ != 0) return errno_error("cannot write", folder_ + "/events", failed_);
-  if (count_ > 0) info.events = count_;  // else whoever appended counted: a traced run is another process
+  if (count_ > 0)
+    info.events = count_;  // else whoever appended counted: a traced run is another process
   return write_file(folder_ + "/recording.json", to_json(info));
 }
 
