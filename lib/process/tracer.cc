@@ -169,6 +169,8 @@ bool Tracer::nobody_moves() {
       const char state = task.tracee.state();
       if (state == 'Z' || state == 'X' || state == '\0') continue;
       if (state == 't' || state == 'T') continue;
+      // A vfork's parent sleeps uninterruptibly until its child has executed something.
+      if (state == 'D' && task.in_call && starts_tasks(task.call.number())) continue;
       if (state != 'S' || task.tracee.waits_for_time()) return false;
     }
     siginfo_t news{};
