@@ -41,9 +41,13 @@ TEST(Effects, AFailedLookupLoadsTheNameThatIsMissing) {
   const uint32_t missed = s.path_call(2, "stat", "/lock", -ENOENT);
   const uint32_t made = s.open(3, "/lock", O_CREAT | O_WRONLY, 3);
   const uint32_t again = s.path_call(2, "mkdir", "/lock", -EEXIST);
+  const uint32_t unopened = s.open(2, "/other", O_RDONLY, -ENOENT);
+  const uint32_t other = s.open(3, "/other", O_CREAT | O_WRONLY, 4);
   const Examined e(s);
   EXPECT_TRUE(e.races({missed, made}, "/lock")) << e.text();
   EXPECT_TRUE(e.races({made, again}, "/lock")) << e.text();
+  EXPECT_TRUE(e.races({unopened, other}, "/other")) << e.text();
+  EXPECT_FALSE(e.races({unopened, made})) << e.text();
 }
 
 TEST(Effects, OpeningWhatIsThereOnlyLoadsIt) {

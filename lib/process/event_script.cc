@@ -13,6 +13,8 @@
 namespace deadheat::process {
 namespace {
 
+constexpr uint64_t kStep = 10;  // between a begin and an end: room for others
+
 uint32_t number_of(std::string_view name) {
   for (uint32_t number = 0; number < kMostSyscalls; number++)
     if (syscall_entry(number).name == name) return number;
@@ -25,8 +27,8 @@ uint32_t EventScript::add(deadheat_process_event head, const std::vector<Extra>&
   if (head.process == 0) head.process = head.task;
   for (const auto& [task, process] : processes_)
     if (head.task == task) head.process = process;
-  head.begin = ++clock_;
-  head.end = ++clock_;
+  head.begin = clock_ += kStep;
+  head.end = clock_ += kStep;
   heads_.push_back(head);
   extras_.push_back(extra);
   return static_cast<uint32_t>(heads_.size() - 1);
@@ -142,9 +144,7 @@ uint32_t EventScript::lock(int task, int descriptor, int type, uint64_t begin, u
 }
 
 EventScript& EventScript::began_before(uint32_t since) {
-  // Between the begin of that event and what was before it: events are numbered in steps of two,
-  // begins are odd, so a begin may be shared; sorting is stable, and only this one is moved.
-  heads_.back().begin = heads_[since].begin;
+  heads_.back().begin = heads_[since].begin - 1;
   return *this;
 }
 
@@ -180,9 +180,9 @@ Examined::Examined(const EventScript& script, const RaceOptions& options)
       found(find_races(recording, model, graph, options)) {}
 
 uint32_t Examined::node(uint32_t event) const {
-  // Numbers are given in the order of writing; began_before keeps the sum of begin and place apart.
+  // Ends are never moved, so they tell which event it is.
   for (uint32_t i = 0; i < model.nodes.size(); i++)
-    if (recording.events()[model.nodes[i].event].head().end == 2 * (event + 1)) return i;
+    if (recording.events()[model.nodes[i].event].head().end == 2 * kStep * (event + 1)) return i;
   return ~0u;
 }
 

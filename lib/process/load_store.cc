@@ -9,8 +9,8 @@
 namespace deadheat::process {
 namespace {
 
-constexpr uint32_t kNearest = 8;          // of each list and side
-constexpr uint64_t kTriesAnAccess = 256;  // of one object, on average
+constexpr uint32_t kNearest = 8;         // of each list and side
+constexpr uint64_t kTriesAnAccess = 64;  // of one object, on average
 constexpr uint64_t kTriesAnyway = 200000;
 
 struct List {  // accesses of one task by one program and call, in order
