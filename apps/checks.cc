@@ -16,6 +16,7 @@
 #include "lib/analysis/memory_source.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/model/json.h"
+#include "lib/process/bpf_source.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
 #include "lib/symbols/symbolizer.h"
@@ -188,6 +189,14 @@ std::string pass_row() {
              : "without marks of calls into other code (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
+// Optional too: without it processes are recorded by ptrace.
+std::string bpf_row() {
+  const Status works = process::check_bpf_source();
+  if (works) return "the bpf source records at full speed";
+  return "without the bpf source: " + works.error().message + " (optional: " + works.error().hint +
+         ")";
+}
+
 }  // namespace
 
 const std::vector<Check>& checks() {
@@ -207,6 +216,7 @@ const std::vector<Check>& checks() {
       {"verify", "the runtime reports a planted race, not its safe twin", finds_canary},
       {"deadheat-cc", "a compiler to stand in for is there", finds_compiler},
       {"deadheat-cc", pass_row(), [] { return std::optional<std::string>(); }},
+      {"proc", bpf_row(), [] { return std::optional<std::string>(); }},
       {"symbolize", "a function of libc is found by its address", names_functions},
       {"trace", "a compressed trace is written and read back", keeps_trace},
   };
