@@ -34,6 +34,13 @@ bool matters(ObjectKind kind, const Use& use) {
 }  // namespace
 
 void ModelBuilder::compact() {
+  // A file that was written under another name and then renamed is known by its latest.
+  for (uint32_t i = 0; i < tree_.inodes(); i++) {
+    const Inode& inode = tree_.inode(i);
+    if (inode.gone) continue;
+    for (const uint32_t object : {inode.meta_object, inode.data_object})
+      if (object != kNoIndex) model_.objects[object].name = tree_.path_of(i);
+  }
   std::vector<Use> uses(model_.objects.size());
   for (const Access& access : model_.accesses) {
     if (access.node >= model_.nodes.size()) continue;

@@ -62,6 +62,7 @@ class NameTree {
   explicit NameTree(bool host);
 
   static constexpr uint32_t kRoot = 0;
+  uint32_t inodes() const { return static_cast<uint32_t>(inodes_.size()); }
   Inode& inode(uint32_t index) { return inodes_[index]; }
   Name& name(uint32_t index) { return names_[index]; }
 
