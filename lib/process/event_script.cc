@@ -175,7 +175,7 @@ std::string socket_address(const std::string& path) {
 
 Examined::Examined(const EventScript& script, const RaceOptions& options)
     : recording(script.recording()),
-      model(*build_model(recording)),
+      model(*build_model(recording, WaitEdges::kPaper)),
       graph(model),
       found(find_races(recording, model, graph, options)) {}
 

@@ -274,10 +274,12 @@ Model ModelBuilder::build() {
   return std::move(model_);
 }
 
-Result<Model> build_model(const Recording& recording) {
+Result<Model> build_model(const Recording& recording, WaitEdges edges) {
   if (recording.events().empty())
     return Error{"the recording has no events", "was the command started at all?"};
-  return ModelBuilder(recording).build();
+  Model model = ModelBuilder(recording).build();
+  if (edges == WaitEdges::kNeeded) drop_unneeded_edges(recording, model);
+  return model;
 }
 
 }  // namespace deadheat::process

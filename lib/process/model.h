@@ -109,7 +109,12 @@ struct Model {
       problems;  // descriptors that could not be resolved, counted, one line each
 };
 
-Result<Model> build_model(const Recording& recording);
+// kPaper: an edge from every exit to the wait that got it. kNeeded: only where the parent waited
+// for it (needed_edges.cc).
+enum class WaitEdges : uint8_t { kNeeded, kPaper };
+
+Result<Model> build_model(const Recording& recording, WaitEdges edges = WaitEdges::kNeeded);
+void drop_unneeded_edges(const Recording& recording, Model& model);
 
 // "bash write(.bash_history)": program, call, object; for reports and deduplication.
 std::string describe_node(const Model& model, const Recording& recording, uint32_t node);

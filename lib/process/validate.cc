@@ -40,6 +40,13 @@ struct Job {
   bool again = false;  // kReplay: the second look at a failure
 };
 
+// More than another output: a status, an error, a crash, a hang.
+bool fails(const std::vector<Difference>& differences) {
+  return std::any_of(differences.begin(), differences.end(), [](const Difference& one) {
+    return one.consequence.kind > model::ConsequenceKind::kOutputDiffers;
+  });
+}
+
 class Campaign {
  public:
   Campaign(const Recording& recording, const Model& model, const ValidateOptions& options,
@@ -248,7 +255,12 @@ Status Campaign::finish(Active& active, std::list<Job>& jobs) {
   } else {
     auto outcome = outcome_of(active.folder, *report, active.started_ns);
     if (!outcome) return outcome.error();
-    out_.reference.add(std::move(*outcome));
+    // A serial run shows which orders are harmless, unless it fails itself: then the order is what
+    // did it.
+    if (active.job.kind == RunKind::kSerial && fails(judge(*outcome, out_.reference)))
+      out_.failed_serial_runs++;
+    else
+      out_.reference.add(std::move(*outcome));
   }
   std::error_code failed;
   fs::remove_all(active.folder, failed);
@@ -291,6 +303,8 @@ Status Campaign::run_references() {
   std::list<Job> jobs;
   for (int i = 0; i < options_.undisturbed; i++)
     jobs.push_back({RunKind::kUndisturbed, SerialPolicy::kChildFirst, 0, false});
+  if (const Status run = run_all(std::move(jobs)); !run) return run;
+  jobs.clear();
   for (const SerialPolicy policy :
        {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
     jobs.push_back({RunKind::kSerial, policy, 0, false});
