@@ -46,7 +46,7 @@ void ModelBuilder::read_from(uint32_t index, uint64_t wanted, int64_t got,
       return;
     }
     case DescriptionKind::kProc:
-      load(process_object(one.process));
+      load(process_object(one.process), one.position, one.position + 1);
       return;
     case DescriptionKind::kMounts:
       load(global_object("mounts"));

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 
+#include "lib/base/text.h"
 #include "lib/process/model_builder.h"
 
 namespace deadheat::process {
@@ -93,6 +94,8 @@ uint32_t ModelBuilder::describe_opened(const Lookup& at, uint64_t flags, uint32_
       one.kind = DescriptionKind::kNothing;
     if (at.process < 0 && at.rest.empty()) one.label = "/proc";
     one.inode = kNoIndex;
+    one.position =
+        stable_hash(at.rest, 1) >> 16;  // which of its files: the place in the process object
     return add_description(one);
   }
   switch (inode == kNoIndex ? FileKind::kUnknown : tree_.inode(inode).kind) {

@@ -109,6 +109,17 @@ uint64_t RaceCollector::path_of(uint32_t node) const {
   return (uint64_t{one.program} << 32) ^ (uint64_t{head.kind} << 16) ^ head.number;
 }
 
+// Which file of a process in /proc was read: its command line is not its memory map.
+uint64_t RaceCollector::part_of(uint32_t node, uint32_t object) const {
+  if (model_.objects[object].kind != ObjectKind::kProcess) return 0;
+  const Node& one = model_.nodes[node];
+  for (uint32_t i = 0; i < one.accesses; i++) {
+    const Access& access = model_.accesses[one.first_access + i];
+    if (access.object == object && access.end != kWhole) return access.begin;
+  }
+  return 0;
+}
+
 uint32_t RaceCollector::distance(uint32_t one, uint32_t other) const {
   const auto [early, late] = std::minmax(one, other);
   const auto between = [&](uint32_t task) {
@@ -144,7 +155,7 @@ void RaceCollector::add(model::CandidateKind kind, std::initializer_list<uint32_
   race.object = object;
   uint64_t key = normal_name(object) * 31 + static_cast<uint64_t>(kind);
   for (const uint32_t anchor : anchors) {
-    key = (key ^ path_of(anchor)) * 0x9e3779b97f4a7c15ULL;
+    key = (key ^ path_of(anchor) ^ part_of(anchor, object)) * 0x9e3779b97f4a7c15ULL;
     key ^= key >> 29;
   }
   race.distance = distance(race.anchors.front(), race.anchors.back());

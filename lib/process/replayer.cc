@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "lib/process/replay_clock.h"
 #include "lib/process/syscall_table.h"
@@ -178,12 +179,12 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   const bool wildcard = branch_.change == BranchChange::kOtherWakeup &&
                         branch_.specific_task != ~0u && mine.current->node != kNoNode &&
                         anchor(mine.current->node) >= 0;
-  if (wildcard && event.head().number == SYS_wait4) {
-    task.tracee.set_argument(0, static_cast<uint64_t>(model_.tasks[branch_.specific_task].process));
-  } else if (wildcard && event.head().number == SYS_waitid) {
-    task.tracee.set_argument(0, P_PID);
-    task.tracee.set_argument(1, static_cast<uint64_t>(model_.tasks[branch_.specific_task].process));
-  }
+  if (!wildcard || (event.head().number != SYS_wait4 && event.head().number != SYS_waitid)) return;
+  const int32_t child = model_.tasks[branch_.specific_task].process;
+  mine.specific = child;
+  const bool by_id = event.head().number == SYS_waitid;
+  if (by_id) task.tracee.set_argument(0, P_PID);
+  task.tracee.set_argument(by_id ? 1 : 0, static_cast<uint64_t>(child));
 }
 
 void Replayer::finish(const OrderPlan::Step& step, uint64_t number) {
@@ -198,6 +199,13 @@ void Replayer::finish(const OrderPlan::Step& step, uint64_t number) {
 
 void Replayer::left(TracedTask& task) {
   State& mine = state(task);
+  // A wait that was told which child to take, and did not get it: that child had been waited for
+  // already.
+  if (mine.specific != 0) {
+    const auto child = std::exchange(mine.specific, 0);
+    if (task.last_result != child && !(task.last_result == 0 && task.call.number() == SYS_waitid))
+      diverge("process " + std::to_string(child) + " is not there to be waited for", true);
+  }
   if (mine.current) finish(*mine.current, task.call.head().end);
   mine.current.reset();
 }

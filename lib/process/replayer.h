@@ -52,6 +52,7 @@ class Replayer : public Controller {
     std::optional<OrderPlan::Step> current;
     bool forced = false;  // goes whatever the plan says
     bool looked_for_end = false;
+    int32_t specific = 0;  // the child that its wait was told to take
   };
   State& state(const TracedTask& task);
   bool matches(const Event& event, const TracedTask& task) const;
