@@ -28,8 +28,21 @@ bool is_wait(const deadheat_process_event& head) {
   return effect == Effect::kWait || effect == Effect::kWaitId;
 }
 
-bool interrupted_something(const deadheat_process_event& head) {
-  return head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED && head.arguments[2] != 0;
+constexpr uint32_t kLookBack = 4096;  // events; further back nothing is said to be interrupted
+
+// The signal ended a call that waits for signals among others; a read that is made again afterwards
+// does not.
+bool ended_a_wait(const Recording& recording, uint32_t delivery) {
+  const deadheat_process_event& head = recording.events()[delivery].head();
+  if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || head.arguments[2] == 0) return false;
+  for (uint32_t at = delivery; at > 0 && delivery - at < kLookBack; at--) {
+    const deadheat_process_event& before = recording.events()[at - 1].head();
+    if (before.task != head.task || before.kind != DEADHEAT_PROCESS_SYSCALL) continue;
+    const Effect effect = syscall_entry(before.number).effect;
+    return effect == Effect::kWaitSignal || effect == Effect::kPoll || effect == Effect::kSelect ||
+           effect == Effect::kEpollWait;
+  }
+  return false;
 }
 
 bool is_needed(const Recording& recording, const Model& model, const Edge& edge) {
@@ -38,7 +51,7 @@ bool is_needed(const Recording& recording, const Model& model, const Edge& edge)
   const deadheat_process_event& head = head_of(recording, model, edge.to);
   if (kind == ObjectKind::kSignal)
     return head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || head.number != SIGCHLD ||
-           interrupted_something(head);
+           ended_a_wait(recording, model.nodes[edge.to].event);
   if (kind != ObjectKind::kChild || !is_wait(head)) return true;
   const bool by_id = syscall_entry(head.number).effect == Effect::kWaitId;
   const bool any = by_id ? head.arguments[0] != P_PID && head.arguments[0] != P_PIDFD
@@ -49,12 +62,16 @@ bool is_needed(const Recording& recording, const Model& model, const Edge& edge)
   if (head.arguments[by_id ? 3 : 2] & WNOHANG) {
     for (size_t at = place - 1; at > 0; at--) {
       const deadheat_process_event& before = head_of(recording, model, own[at - 1]);
-      if (interrupted_something(before)) return true;
+      if (ended_a_wait(recording, model.nodes[own[at - 1]].event)) return true;
       if (!is_wait(before)) return false;
     }
     return false;
   }
-  return place >= own.size() || !is_wait(head_of(recording, model, own[place]));
+  for (size_t at = place; at < own.size(); at++) {  // the handler of SIGCHLD may come in between
+    const deadheat_process_event& next = head_of(recording, model, own[at]);
+    if (next.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return !is_wait(next);
+  }
+  return true;
 }
 
 }  // namespace
