@@ -1,15 +1,17 @@
-// One event of a process recording: a system call, a fork, an exec, an exit or a signal of one task.
-// Written by the sources (kernel/bpf and lib/process/ptrace_source), read by lib/process/recording.
+// One event of a process recording: a system call, a fork, an exec, an exit or a signal of one
+// task. Written by the sources (kernel/bpf and lib/process/ptrace_source), read by
+// lib/process/recording.
 //
-// An event is this struct, then `attachments` times a deadheat_process_attachment with its bytes, each
-// padded with zeros to 8 bytes; `size` counts all of it. Numbers are little-endian. Task and process numbers are those
-// inside the sandbox's PID namespace.
+// An event is this struct, then `attachments` times a deadheat_process_attachment with its bytes,
+// each padded with zeros to 8 bytes; `size` counts all of it. Numbers are little-endian. Task and
+// process numbers are those inside the sandbox's PID namespace.
 //
-// `begin` and `end` are drawn from one counter of the whole recording, at entry and at exit: two calls
-// whose brackets do not overlap happened in that order; where brackets overlap, both orders are possible.
+// `begin` and `end` are drawn from one counter of the whole recording, at entry and at exit: two
+// calls whose brackets do not overlap happened in that order; where brackets overlap, both orders
+// are possible.
 //
-// Bump rules: a new kind, attachment type or flag keeps the version (readers skip what they do not know);
-// a changed meaning or layout raises it, and readers refuse other versions.
+// Bump rules: a new kind, attachment type or flag keeps the version (readers skip what they do not
+// know); a changed meaning or layout raises it, and readers refuse other versions.
 #pragma once
 
 #ifndef __bpf__
@@ -17,33 +19,40 @@
 #endif
 
 #define DEADHEAT_PROCESS_VERSION 1u
-#define DEADHEAT_PROCESS_MAGIC 0x504548544145484dull  // first 8 bytes of an events file; then version, 4 zero bytes
+#define DEADHEAT_PROCESS_MAGIC \
+  0x504548544145484dull  // first 8 bytes of an events file; then version, 4 zero bytes
 
 enum deadheat_process_kind {
-  DEADHEAT_PROCESS_SYSCALL = 1,    // number: of the call. A successful fork or exec is not here but below.
-  DEADHEAT_PROCESS_FORK = 2,       // number: of the call. result: the child's task number.
-                                   // arguments[0]: DEADHEAT_SHARE_ bits, [1]: the child's process number
-  DEADHEAT_PROCESS_EXEC = 3,       // number: of the call. arguments[0]: task number before (threads become the leader)
-  DEADHEAT_PROCESS_EXIT = 4,       // of a task. result: status as wait gives it. arguments[0]: 1 if the process is gone with it
-  DEADHEAT_PROCESS_SIGNAL_SENT = 5,       // by this task. number: signal. arguments[0]: target task,
-                                          // [1]: target process, [2]: si_code, [3]: 1 if to the whole process
-  DEADHEAT_PROCESS_SIGNAL_DELIVERED = 6,  // to this task. number: signal. arguments[0]: si_code, [1]: 1 if a handler runs,
-                                          // [2]: 1 if it interrupted a call
+  DEADHEAT_PROCESS_SYSCALL =
+      1,  // number: of the call. A successful fork or exec is not here but below.
+  DEADHEAT_PROCESS_FORK = 2,  // number: of the call. result: the child's task number.
+                              // arguments[0]: DEADHEAT_SHARE_ bits, [1]: the child's process number
+  DEADHEAT_PROCESS_EXEC =
+      3,  // number: of the call. arguments[0]: task number before (threads become the leader)
+  DEADHEAT_PROCESS_EXIT = 4,  // of a task. result: status as wait gives it. arguments[0]: 1 if the
+                              // process is gone with it
+  DEADHEAT_PROCESS_SIGNAL_SENT =
+      5,  // by this task. number: signal. arguments[0]: target task,
+          // [1]: target process, [2]: si_code, [3]: 1 if to the whole process
+  DEADHEAT_PROCESS_SIGNAL_DELIVERED =
+      6,  // to this task. number: signal. arguments[0]: si_code, [1]: 1 if a handler runs,
+          // [2]: 1 if it interrupted a call
 };
 
 enum deadheat_process_flag {
-  DEADHEAT_PROCESS_UNFINISHED = 1,  // the task ended inside the call: no result, end is where that was seen
+  DEADHEAT_PROCESS_UNFINISHED =
+      1,  // the task ended inside the call: no result, end is where that was seen
   DEADHEAT_PROCESS_CUT = 2,         // an attachment was longer than the source can carry
   DEADHEAT_PROCESS_UNREADABLE = 4,  // a pointer could not be read; its attachment is missing
 };
 
 enum deadheat_process_share {
   DEADHEAT_SHARE_MEMORY = 1,
-  DEADHEAT_SHARE_FILES = 2,    // file-descriptor table
-  DEADHEAT_SHARE_FOLDER = 4,   // working directory, root, umask
-  DEADHEAT_SHARE_SIGNALS = 8,  // handlers
-  DEADHEAT_SHARE_PROCESS = 16, // a thread of the same process
-  DEADHEAT_SHARE_VFORK = 32,   // the parent waits for exec or exit
+  DEADHEAT_SHARE_FILES = 2,     // file-descriptor table
+  DEADHEAT_SHARE_FOLDER = 4,    // working directory, root, umask
+  DEADHEAT_SHARE_SIGNALS = 8,   // handlers
+  DEADHEAT_SHARE_PROCESS = 16,  // a thread of the same process
+  DEADHEAT_SHARE_VFORK = 32,    // the parent waits for exec or exit
 };
 
 struct deadheat_process_event {
@@ -62,11 +71,12 @@ struct deadheat_process_event {
 };
 
 enum deadheat_process_attachment_type {
-  DEADHEAT_ATTACH_PATH = 1,       // the string argument `argument`, without its zero
-  DEADHEAT_ATTACH_OBJECT = 2,     // struct deadheat_process_object behind the descriptor in `argument`
-  DEADHEAT_ATTACH_DATA = 3,       // bytes that the call put where `argument` points
-  DEADHEAT_ATTACH_ADDRESS = 4,    // a sockaddr
-  DEADHEAT_ATTACH_DESCRIPTORS = 5,  // int32_t each: made by pipe or socketpair, passed by sendmsg, got by recvmsg
+  DEADHEAT_ATTACH_PATH = 1,    // the string argument `argument`, without its zero
+  DEADHEAT_ATTACH_OBJECT = 2,  // struct deadheat_process_object behind the descriptor in `argument`
+  DEADHEAT_ATTACH_DATA = 3,    // bytes that the call put where `argument` points
+  DEADHEAT_ATTACH_ADDRESS = 4,  // a sockaddr
+  DEADHEAT_ATTACH_DESCRIPTORS =
+      5,  // int32_t each: made by pipe or socketpair, passed by sendmsg, got by recvmsg
   DEADHEAT_ATTACH_LOCK = 6,       // struct deadheat_process_lock
   DEADHEAT_ATTACH_STATUS = 7,     // int32_t pid, int32_t wait status: what wait4 or waitid reaped
   DEADHEAT_ATTACH_ARGUMENTS = 8,  // of exec: argv, each with its zero
@@ -95,7 +105,7 @@ struct deadheat_process_object {
 struct deadheat_process_lock {
   int64_t start;
   int64_t length;
-  int16_t type;    // F_RDLCK, F_WRLCK, F_UNLCK
+  int16_t type;  // F_RDLCK, F_WRLCK, F_UNLCK
   int16_t whence;
   int32_t process;
 };

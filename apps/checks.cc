@@ -17,6 +17,7 @@
 #include "lib/base/scoped_fd.h"
 #include "lib/model/json.h"
 #include "lib/process/bpf_source.h"
+#include "lib/process/sandbox.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
 #include "lib/symbols/symbolizer.h"
@@ -189,6 +190,13 @@ std::string pass_row() {
              : "without marks of calls into other code (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
+std::optional<std::string> has_sandbox() {
+  const auto sandbox = process::Sandbox::create({});
+  if (sandbox) return std::nullopt;
+  return sandbox.error().message +
+         (sandbox.error().hint.empty() ? "" : ": " + sandbox.error().hint);
+}
+
 // Optional too: without it processes are recorded by ptrace.
 std::string bpf_row() {
   const Status works = process::check_bpf_source();
@@ -216,6 +224,7 @@ const std::vector<Check>& checks() {
       {"verify", "the runtime reports a planted race, not its safe twin", finds_canary},
       {"deadheat-cc", "a compiler to stand in for is there", finds_compiler},
       {"deadheat-cc", pass_row(), [] { return std::optional<std::string>(); }},
+      {"proc", "a sandbox: overlay and namespaces", has_sandbox},
       {"proc", bpf_row(), [] { return std::optional<std::string>(); }},
       {"symbolize", "a function of libc is found by its address", names_functions},
       {"trace", "a compressed trace is written and read back", keeps_trace},

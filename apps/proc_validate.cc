@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -56,19 +57,28 @@ class Status {
   double next_ = 10;
 };
 
-// Harmful races with one consequence on one object have one cause: the nearest stands for all.
-std::vector<size_t> one_for_each_cause(const LookedAt& looked, const Validation& validation) {
+// Harmful orders that break the same things have one cause: the nearest stands for all.
+struct Cause {
+  size_t result = 0;
+  size_t others = 0;
+};
+
+std::vector<Cause> causes_of(const Validation& validation) {
   std::map<std::string, size_t> seen;
-  std::vector<size_t> kept;
+  std::vector<Cause> causes;
   for (size_t i = 0; i < validation.results.size(); i++) {
     const BranchResult& result = validation.results[i];
     if (result.verdict != BranchVerdict::kHarmful) continue;
-    const uint32_t object = looked.races.races[result.branch.race].object;
-    std::string key = looked.model->objects[object].name;
-    for (const Difference& one : result.differences) key += "\n" + one.consequence.detail;
-    if (seen.emplace(key, i).second) kept.push_back(i);
+    std::vector<std::string> broken;
+    for (const Difference& one : result.differences) broken.push_back(one.consequence.detail);
+    std::sort(broken.begin(), broken.end());
+    const auto [at, fresh] = seen.emplace(join(broken, "\n"), causes.size());
+    if (fresh)
+      causes.push_back({i, 0});
+    else
+      causes[at->second].others++;
   }
-  return kept;
+  return causes;
 }
 
 model::FindingsFile to_file(const LookedAt& looked, const Validation& validation,
@@ -101,8 +111,8 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   };
   file.origins.push_back(std::move(origin));
   const std::string execution = fs::path(arguments.recording).filename().string();
-  for (const size_t index : one_for_each_cause(looked, validation)) {
-    const BranchResult& result = validation.results[index];
+  for (const Cause& cause : causes_of(validation)) {
+    const BranchResult& result = validation.results[cause.result];
     const ProcessRace& race = looked.races.races[result.branch.race];
     model::Finding finding = to_finding(looked.recording, *looked.model, race);
     finding.evidence.push_back(
@@ -180,6 +190,12 @@ int run_validate(ProcArguments& arguments) {
   auto validation =
       validate(looked->recording, *looked->model, *looked->graph, looked->races, options);
   if (!validation) return fail(validation.error(), kCannotRun);
+  if (validation->failed_undisturbed_runs > 0)
+    std::fprintf(stderr,
+                 "deadheat: warning: %zu of %d undisturbed runs failed where the recording did "
+                 "not: such failures "
+                 "are not counted\n",
+                 validation->failed_undisturbed_runs, arguments.undisturbed);
   if (arguments.verbose) list_branches(*looked, *validation);
   std::fprintf(stderr, "deadheat: %s\n", counts_text(*validation).c_str());
   arguments.output.confirmed_only = true;

@@ -59,19 +59,23 @@ class Masker {
     return word.size() >= kShortestHex && digits && letters && replace(end, "<hex>");
   }
 
-  // 12:34, 12:34:56.789, 2024-05-06
+  // 12:34, 12:34:56.789, 2:45:1, 2024-05-06, 2024-5-6; 1:2 is a ratio
   bool clock() {
     size_t end = end_of(at_, is_digit);
     size_t fields = 1;
     if (end == at_ || end == text_.size() || (text_[end] != ':' && text_[end] != '-')) return false;
     const char separator = text_[end];
     const size_t first = end - at_;
-    while (end + 2 < text_.size() && text_[end] == separator && is_digit(text_[end + 1]) &&
-           is_digit(text_[end + 2]) && (end + 3 == text_.size() || !is_digit(text_[end + 3]))) {
-      end += 3;
+    bool wide = true;
+    while (end < text_.size() && text_[end] == separator && (separator == ':' || fields < 3)) {
+      const size_t next = end_of(end + 1, is_digit);
+      const size_t width = next - end - 1;
+      if (width == 0 || width > 2) break;
+      wide = wide && width == 2;
+      end = next;
       ++fields;
     }
-    const bool time = separator == ':' && first <= 2 && fields >= 2;
+    const bool time = separator == ':' && first <= 2 && fields >= (wide ? 2U : 3U);
     const bool date = separator == '-' && first == 4 && fields == 3;
     if (!time && !date) return false;
     if (time && end + 1 < text_.size() && text_[end] == '.') end = end_of(end + 1, is_digit);

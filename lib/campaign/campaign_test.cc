@@ -75,6 +75,7 @@ TEST(Mask, HidesWhatDiffersInEveryRunAndNothingElse) {
   EXPECT_EQ(masked("block 0x7ffe01 at 7f3a12bc00"), "block <hex> at <hex>");
   EXPECT_EQ(masked("pid 4711, not 47110"), "pid <pid>, not 47110");
   EXPECT_EQ(masked("12:34:56.789 on 2024-05-06"), "<time> on <date>");
+  EXPECT_EQ(masked("2026-11-16-2:45:1 and 1:2"), "<date>-<time> and 1:2");
   EXPECT_EQ(masked("took 1.25 ms, 3s, 17 seconds"), "took <duration>, <duration>, <duration>");
   EXPECT_EQ(masked("wrote /tmp/x/7/out"), "wrote <folder>/out");
   for (const char* stays : {"balance 100", "decade", "deadbeef cafe", "3 sheep", "12345678", "x0x1",

@@ -257,10 +257,10 @@ Status Campaign::finish(Active& active, std::list<Job>& jobs) {
     if (!outcome) return outcome.error();
     // A serial run shows which orders are harmless, unless it fails itself: then the order is what
     // did it.
-    if (active.job.kind == RunKind::kSerial && fails(judge(*outcome, out_.reference)))
-      out_.failed_serial_runs++;
-    else
-      out_.reference.add(std::move(*outcome));
+    const bool failed_itself = fails(judge(*outcome, out_.reference));
+    const bool serial = active.job.kind == RunKind::kSerial;
+    if (failed_itself) (serial ? out_.failed_serial_runs : out_.failed_undisturbed_runs)++;
+    if (!failed_itself || !serial) out_.reference.add(std::move(*outcome));
   }
   std::error_code failed;
   fs::remove_all(active.folder, failed);

@@ -52,6 +52,8 @@ struct ValidateOptions {
 struct Validation {
   std::vector<BranchResult> results;  // in the order of the races
   Reference reference;
+  size_t failed_undisturbed_runs =
+      0;                          // the command fails by itself: such failures count for nothing
   size_t failed_serial_runs = 0;  // not part of the reference
   size_t not_run = 0;             // no budget left, or stopped
   std::vector<std::string> problems;

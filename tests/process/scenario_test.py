@@ -1,0 +1,67 @@
+"""The ten process races of RacePro's Table 4, found and made to fail; their repaired twins silent.
+
+A recording in which the bug struck by itself proves nothing, so it is made again (a bounded number of times) until one is
+clean; then the verdict on that recording is final. Where an undisturbed run fails too, the tool says so and counts such
+failures for nothing: that is its promise, and accepted here.
+
+usage: scenario_test.py DEADHEAT SCENARIO...
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+MOST_RECORDINGS = 8  # the likeliest of them fails in 1 plain run of 8: none clean in 8 is 6e-8
+FAILS_BY_ITSELF = "undisturbed runs failed where the recording did not"
+
+
+class Scenarios(unittest.TestCase):
+    deadheat = ""
+    names = []
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="deadheat-scenarios-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def run_tool(self, *words):
+        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace",
+                              stdin=subprocess.DEVNULL, timeout=300, check=False)
+
+    def record(self, name, variant):
+        script = os.path.join(HERE, "scenarios", name, variant + ".sh")
+        for attempt in range(MOST_RECORDINGS):
+            recording = os.path.join(self.folder, f"{name}-{variant}-{attempt}")
+            done = self.run_tool("record", "-o", recording, "--", "sh", script)
+            if done.returncode == 77:
+                self.skipTest(done.stderr.strip())
+            with open(os.path.join(recording, "err"), encoding="utf-8", errors="replace") as file:
+                if done.returncode == 0 and not file.read():
+                    return recording
+        self.fail(f"{name}: no clean recording in {MOST_RECORDINGS}: {done.stderr}")
+
+    def test_racy(self):
+        for name in self.names:
+            with self.subTest(name):
+                recording = self.record(name, "racy")
+                done = self.run_tool("validate", "--verbose", recording)
+                if FAILS_BY_ITSELF in done.stderr:
+                    print(f"{name}: fails by itself too often on this machine now", file=sys.stderr)
+                    continue
+                self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
+                self.assertIn("HARMFUL", done.stdout)
+                self.assertIn("deadheat proc replay", done.stdout.replace("\n                ", " "))
+
+    def test_safe(self):
+        for name in self.names:
+            with self.subTest(name):
+                done = self.run_tool("validate", "--verbose", "--time", "60", self.record(name, "safe"))
+                self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+                self.assertIn("0 harmful", done.stderr)
+
+
+if __name__ == "__main__":
+    Scenarios.deadheat, *Scenarios.names = sys.argv[1:]
+    unittest.main(argv=sys.argv[:1])
