@@ -73,7 +73,8 @@ int run_record(const ProcArguments& arguments) {
   const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
   auto info = record_command(arguments, folder);
   if (!info) return fail(info.error(), kCannotRun);
-  std::fprintf(stderr, "deadheat: next: deadheat proc check %s\n", shell_quoted({folder}).c_str());
+  std::fprintf(stderr, "deadheat: next: deadheat proc validate %s\n",
+               shell_quoted({folder}).c_str());
   return info->timed_out ? kTimedOut : info->signal != 0 ? 128 + info->signal : info->status;
 }
 

@@ -16,6 +16,7 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/process/branch_json.h"
+#include "lib/process/checkpoint.h"
 #include "lib/process/findings.h"
 
 namespace deadheat::apps {
@@ -92,8 +93,10 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   origin.problems = looked.recording.problems();
   origin.problems.insert(origin.problems.end(), validation.problems.begin(),
                          validation.problems.end());
-  size_t benign = 0, infeasible = 0, uncontrolled = 0, harmful = 0;
+  size_t tried = 0, benign = 0, infeasible = 0, uncontrolled = 0, harmful = 0;
   for (const BranchResult& result : validation.results) {
+    if (!result.ran) continue;
+    tried++;
     benign += result.verdict == BranchVerdict::kBenign;
     infeasible += result.verdict == BranchVerdict::kInfeasible;
     uncontrolled += result.verdict == BranchVerdict::kUncontrolled;
@@ -101,7 +104,7 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   }
   origin.counters = {
       {"events", looked.recording.events().size(), "events in the recording", false},
-      {"branches", validation.results.size(), "orders were tried", false},
+      {"branches", tried, "orders were tried", false},
       {"harmful", harmful, "of them did harm", false},
       {"benign", benign, "of them changed nothing that matters", false},
       {"infeasible", infeasible, "of them cannot happen", false},
@@ -123,18 +126,22 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
 }
 
 std::string counts_text(const Validation& validation) {
-  size_t counts[4] = {};
-  for (const BranchResult& result : validation.results)
+  size_t counts[4] = {}, tried = 0;
+  for (const BranchResult& result : validation.results) {
+    if (!result.ran) continue;
     counts[static_cast<size_t>(result.verdict)]++;
-  return with_thousands(validation.results.size()) + " branches: " + with_thousands(counts[0]) +
-         " harmful, " + with_thousands(counts[1]) + " benign, " + with_thousands(counts[2]) +
-         " cannot happen, " + with_thousands(counts[3]) + " not controlled" +
+    tried++;
+  }
+  return with_thousands(tried) + " branches: " + with_thousands(counts[0]) + " harmful, " +
+         with_thousands(counts[1]) + " benign, " + with_thousands(counts[2]) + " cannot happen, " +
+         with_thousands(counts[3]) + " not controlled" +
          (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "");
 }
 
 void list_branches(const LookedAt& looked, const Validation& validation) {
   static constexpr const char* kNames[] = {"harmful", "benign", "cannot happen", "not controlled"};
   for (const BranchResult& result : validation.results) {
+    if (!result.ran) continue;
     const ProcessRace& race = looked.races.races[result.branch.race];
     std::fprintf(stderr, "%-14s on %s, %.0f ms\n", kNames[static_cast<size_t>(result.verdict)],
                  looked.model->objects[race.object].name.c_str(), 1000 * result.run.seconds);
@@ -233,7 +240,11 @@ int run_replay(const ProcArguments& arguments) {
   spec.sandbox.processor = 0;
   spec.sandbox.host_name = recording->info().host_name;
   if (fs::exists(folder + "/stdin", failed)) spec.input = folder + "/stdin";
-  if (fs::exists(folder + "/checkpoint", failed)) spec.sandbox.layers = {folder + "/checkpoint"};
+  auto checkpoint = compare_checkpoint(folder);
+  if (!checkpoint) return fail(checkpoint.error());
+  if (!checkpoint->layer.empty()) spec.sandbox.layers = {checkpoint->layer};
+  for (const std::string& path : checkpoint->changed)
+    std::fprintf(stderr, "deadheat: warning: %s is not as when this was recorded\n", path.c_str());
   fs::remove_all(spec.folder, failed);
   fs::create_directories(spec.folder, failed);
   const std::string shown = spec.folder;

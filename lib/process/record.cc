@@ -10,6 +10,7 @@
 
 #include "lib/base/file.h"
 #include "lib/process/bpf_source.h"
+#include "lib/process/checkpoint.h"
 #include "lib/process/replay_clock.h"
 #include "lib/process/run.h"
 
@@ -82,7 +83,7 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.order = info.lost == 0;
   info.guarantees.signals = traced;
   info.guarantees.time = traced;
-  info.guarantees.payload = !info.host_network;
+  info.guarantees.payload = traced && !info.host_network;
   info.guarantees.addresses = true;
 }
 
@@ -141,6 +142,10 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   info.status = ended->report.trace.status;
   info.signal = ended->report.trace.signal;
   info.timed_out = ended->report.trace.timed_out;
+  if (request.source == SourceKind::kPtrace && !info.in_place) {
+    const Status saved = save_checkpoint(request.folder, ended->report.trace.opened);
+    if (!saved) return saved.error();
+  }
   const Status written = events->finish(info);
   if (!written) return written.error();
   return info;

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/process/race_collector.h"
 #include "lib/process/replay_clock.h"
 #include "lib/process/syscall_table.h"
 
@@ -73,7 +74,10 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
     if (!(entry.capture & (kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
     const std::string* now = task.call.path(argument);
-    if (recorded && now != nullptr && *recorded != *now) return false;
+    // Names of temporary files may come from a clock: another name of the same shape will do.
+    if (recorded && now != nullptr && *recorded != *now &&
+        normalise_name(std::string(*recorded)) != normalise_name(*now))
+      return false;
   }
   return true;
 }
@@ -90,8 +94,10 @@ void Replayer::look_up(State& state, const TracedTask& task) {
       const OrderPlan::Step& one = (*state.steps)[missed];
       const uint16_t kind = recording_.events()[one.event].head().kind;
       if (kind == DEADHEAT_PROCESS_SYSCALL || kind == DEADHEAT_PROCESS_FORK ||
-          kind == DEADHEAT_PROCESS_EXEC)
+          kind == DEADHEAT_PROCESS_EXEC) {
+        note("not made", recording_.events()[one.event].head().number, task);
         report_.skipped++;
+      }
       if (one.node != kNoNode) plan_.done(one.node);
     }
     state.next = at + 1;
@@ -99,7 +105,14 @@ void Replayer::look_up(State& state, const TracedTask& task) {
     report_.matched++;
     return;
   }
+  note("not recorded", task.call.number(), task);
   report_.extra++;
+}
+
+void Replayer::note(const char* what, uint32_t number, const TracedTask& task) {
+  if (report_.first.empty())
+    report_.first =
+        syscall_name(number) + " of process " + std::to_string(task.process) + " was " + what;
 }
 
 void Replayer::look_up_end(State& state) {
@@ -305,7 +318,8 @@ const ReplayReport& Replayer::report() {
     if (!report_.reached)
       report_.diverged = std::to_string(report_.extra) + " calls that were not recorded, " +
                          std::to_string(report_.skipped) + " recorded ones not made, " +
-                         std::to_string(report_.relaxed) + " orders given up";
+                         std::to_string(report_.relaxed) + " orders given up" +
+                         (report_.first.empty() ? "" : "; first, " + report_.first);
   } else if (!report_.reached && report_.diverged.empty()) {
     report_.diverged = "the command ended before " + describe(branch_.order[anchors_done_]);
     report_.infeasible = true;

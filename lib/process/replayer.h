@@ -25,6 +25,7 @@ struct ReplayReport {
   std::string diverged;     // where and why, if not
   bool infeasible = false;  // the order contradicts what the program does; else we lost control
   uint64_t matched = 0, extra = 0, skipped = 0, relaxed = 0;
+  std::string first;       // the first call that was extra or skipped, and whose
   uint64_t live_from = 0;  // the recording's number at which it went live; 0: never
 };
 
@@ -58,6 +59,7 @@ class Replayer : public Controller {
   bool matches(const Event& event, const TracedTask& task) const;
   void look_up(State& state, const TracedTask& task);
   void look_up_end(State& state);
+  void note(const char* what, uint32_t number, const TracedTask& task);
   void finish(const OrderPlan::Step& step, uint64_t number);
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);

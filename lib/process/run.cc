@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/file.h"
+#include "lib/process/json_bytes.h"
 #include "lib/process/recorder.h"
 
 namespace deadheat::process {
@@ -29,6 +30,8 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) 
     all["events"] = trace.events;
     all["unmodelled"] = trace.unmodelled;
     all["processes"] = trace.processes;
+    all["opened"] = json::array();
+    for (const std::string& path : trace.opened) all["opened"].push_back(bytes_to_json(path));
     all["left_running"] = trace.left_running;
     all["stuck_as"] = trace.stuck_as;
     all["failed"] = json::array();
@@ -38,7 +41,8 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) 
     all["replay"] = {{"reached", replay.reached},       {"diverged", replay.diverged},
                      {"infeasible", replay.infeasible}, {"matched", replay.matched},
                      {"extra", replay.extra},           {"skipped", replay.skipped},
-                     {"relaxed", replay.relaxed},       {"live_from", replay.live_from}};
+                     {"relaxed", replay.relaxed},       {"first", replay.first},
+                     {"live_from", replay.live_from}};
   }
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -55,6 +59,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   trace.events = all["events"];
   trace.unmodelled = all["unmodelled"].get<std::map<std::string, uint64_t>>();
   trace.processes = all["processes"].get<std::vector<int>>();
+  for (const json& path : all["opened"]) trace.opened.insert(bytes_from_json(path));
   trace.left_running = all["left_running"];
   trace.stuck_as = all["stuck_as"];
   for (const json& one : all["failed"])
@@ -63,7 +68,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   const json& replay = all["replay"];
   report.replay = {replay["reached"], replay["diverged"], replay["infeasible"],
                    replay["matched"], replay["extra"],    replay["skipped"],
-                   replay["relaxed"], replay["live_from"]};
+                   replay["relaxed"], replay["first"],    replay["live_from"]};
   return report;
 }
 
@@ -104,6 +109,7 @@ Command command_of(const RunSpec& spec, const Streams& streams) {
 TraceOptions trace_options(const RunSpec& spec) {
   TraceOptions options;
   options.calls = spec.kind != RunKind::kUndisturbed;
+  options.note_files = spec.kind == RunKind::kRecord;
   options.timeout_s = spec.timeout_s;
   options.most_tasks = spec.sandbox.most_processes;
   if (spec.writer)

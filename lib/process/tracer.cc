@@ -58,6 +58,14 @@ void Tracer::emit(std::string_view event) {
   if (options_.sink) options_.sink(event);
 }
 
+void Tracer::note_file(const TracedTask& task, const std::string& link) {
+  if (!options_.note_files) return;
+  char path[4096];
+  const std::string name = "/proc/" + std::to_string(task.id()) + "/" + link;
+  const ssize_t size = ::readlink(name.c_str(), path, sizeof path);
+  if (size > 0 && path[0] == '/') result_.opened.emplace(path, static_cast<size_t>(size));
+}
+
 Result<TraceResult> Tracer::run(const Command& command) {
   sigset_t child_signal;
   sigemptyset(&child_signal);
@@ -288,6 +296,9 @@ void Tracer::at_exit_of_call(TracedTask& task) {
   const bool told = result >= 0 && (effect == Effect::kFork || effect == Effect::kExec ||
                                     effect == Effect::kExecAt);
   if (!told) emit(task.call.event());
+  const bool opens =
+      effect == Effect::kOpen || effect == Effect::kOpenAt || effect == Effect::kOpenAt2;
+  if (opens && result >= 0) note_file(task, "fd/" + std::to_string(result));
   controller_.left(task);
   resume(task);
 }
@@ -356,6 +367,7 @@ void Tracer::at_exec(int id) {
   TracedTask& task = tasks_[id];
   task.executed = true;
   task.shares_memory = false;
+  note_file(task, "exe");
   const std::string words = task.tracee.command_line();
   task.command = split_words(words);
   if (options_.calls) {

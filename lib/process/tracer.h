@@ -17,6 +17,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -86,15 +87,17 @@ struct TraceResult {
   uint64_t events = 0;
   std::map<std::string, uint64_t> unmodelled;
   std::vector<FailedCommand> failed;  // every process that ended otherwise than with 0
-  std::vector<int> processes;         // all that there were
-  uint64_t left_running = 0;          // still there when the command and all that moved had ended
-  std::string stuck_as;               // why it was ended: "every task waits for another"
+  std::set<std::string> opened;  // files that were opened or executed, as the sandbox names them
+  std::vector<int> processes;    // all that there were
+  uint64_t left_running = 0;     // still there when the command and all that moved had ended
+  std::string stuck_as;          // why it was ended: "every task waits for another"
 };
 
 struct TraceOptions {
-  bool calls = true;     // false: only processes, their commands and ends; costs next to nothing
-  double timeout_s = 0;  // then all is killed
-  double linger_s = 10;  // how long what the command left behind may go on
+  bool calls = true;        // false: only processes, their commands and ends; costs next to nothing
+  double timeout_s = 0;     // then all is killed
+  double linger_s = 10;     // how long what the command left behind may go on
+  bool note_files = false;  // TraceResult::opened
   size_t most_tasks = 4096;                    // a fork beyond fails with EAGAIN
   std::function<void(std::string_view)> sink;  // gets every event
 };
@@ -126,6 +129,7 @@ class Tracer {
   void release_held();
   bool nobody_moves();
   void kill_all();
+  void note_file(const TracedTask& task, const std::string& link);
   void emit(std::string_view event);
   void emit_sent(TracedTask& task);
   void emit_end(TracedTask& task, int status);

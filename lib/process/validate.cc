@@ -11,6 +11,7 @@
 
 #include "lib/base/file.h"
 #include "lib/process/branch_json.h"
+#include "lib/process/checkpoint.h"
 #include "lib/process/outcome.h"
 #include "lib/process/replay_clock.h"
 #include "lib/process/user_checker.h"
@@ -60,6 +61,7 @@ class Campaign {
     slots_.assign(jobs, false);
   }
 
+  Status look_at_checkpoint();
   Status add_recording();
   Status run_references();
   Status run_branches();
@@ -94,6 +96,7 @@ class Campaign {
   const Model& model_;
   const ValidateOptions& options_;
   Validation& out_;
+  CheckpointState checkpoint_;
   std::vector<int> processors_;
   std::vector<bool> slots_;
   std::list<Active> active_;
@@ -128,6 +131,23 @@ Result<Outcome> Campaign::outcome_of(const std::string& folder, const RunReport&
   for (const FailedCommand& one : report.trace.failed)
     outcome->failures.push_back(make_failure(one.words, one.status, one.signal, mask));
   return outcome;
+}
+
+Status Campaign::look_at_checkpoint() {
+  auto state = compare_checkpoint(recording_.folder());
+  if (!state) return state.error();
+  checkpoint_ = std::move(*state);
+  if (!checkpoint_.there)
+    out_.problems.push_back(
+        "the recording has no checkpoint: its files are taken to be as they were");
+  if (!checkpoint_.changed.empty())
+    out_.problems.push_back(
+        checkpoint_.changed.front() +
+        (checkpoint_.changed.size() > 1
+             ? " and " + std::to_string(checkpoint_.changed.size() - 1) + " more files are"
+             : " is") +
+        " not as when this was recorded");
+  return Ok{};
 }
 
 Status Campaign::add_recording() {
@@ -170,8 +190,7 @@ Status Campaign::start(const Job& job) {
   spec.sandbox = options_.sandbox;
   spec.sandbox.host_network = false;
   spec.sandbox.host_name = recording_.info().host_name;
-  if (fs::exists(recording_.folder() + "/checkpoint", failed))
-    spec.sandbox.layers.push_back(recording_.folder() + "/checkpoint");
+  if (!checkpoint_.layer.empty()) spec.sandbox.layers.push_back(checkpoint_.layer);
   const size_t slot =
       static_cast<size_t>(std::find(slots_.begin(), slots_.end(), false) - slots_.begin());
   if (job.kind != RunKind::kUndisturbed)
@@ -180,6 +199,11 @@ Status Campaign::start(const Job& job) {
     spec.recording = &recording_;
     spec.model = &model_;
     spec.branch = out_.results[job.result].branch;
+    if (job.again) {
+      auto writer = RecordingWriter::create(out_.results[job.result].folder + "/recording");
+      if (!writer) return writer.error();
+      spec.writer = std::make_shared<RecordingWriter>(std::move(*writer));
+    }
   }
   const std::string folder = spec.folder;
   auto run = Run::start(std::move(spec));
@@ -220,10 +244,20 @@ Status Campaign::finish_branch(Active& active, RunReport report, std::list<Job>&
   std::error_code failed;
   if (active.job.again) {
     result.repeated = followed && !differences.empty();
+    RecordingInfo info = recording_.info();
+    info.source = "ptrace";
+    info.started_ns = active.started_ns;
+    info.seconds = report.seconds;
+    info.events = report.trace.events;
+    info.status = report.trace.status;
+    info.signal = report.trace.signal;
+    info.timed_out = report.trace.timed_out;
+    if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
     fs::remove_all(active.folder, failed);
     return Ok{};
   }
   result.run = std::move(report);
+  result.ran = true;
   done_++;
   if (!followed) {
     result.why = result.run.lost ? "the sandbox ended unexpectedly" : result.run.replay.diverged;
@@ -339,6 +373,7 @@ Result<Validation> validate(const Recording& recording, const Model& model, cons
     }
   }
   Campaign campaign(recording, model, options, out);
+  if (const Status looked = campaign.look_at_checkpoint(); !looked) return looked.error();
   if (const Status added = campaign.add_recording(); !added) return added.error();
   if (const Status run = campaign.run_references(); !run) return run.error();
   if (const Status run = campaign.run_branches(); !run) return run.error();

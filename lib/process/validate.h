@@ -26,8 +26,10 @@ struct BranchResult {
   std::string why;  // of a divergence
   std::vector<Difference> differences;
   RunReport run;
+  bool ran = false;       // false: no budget was left for it
   bool repeated = false;  // the second run failed in the same way
-  std::string folder;     // harmful ones keep theirs
+  std::string folder;     // harmful ones keep theirs: branch.json, and in recording/ the whole
+                          // execution, live part too
 };
 
 struct ValidateProgress {
