@@ -15,7 +15,9 @@
 namespace deadheat::process {
 namespace {
 
-constexpr size_t kLookAhead = 32;  // recorded calls that may be missing in between
+constexpr size_t kLookAhead = 32;  // recorded events that may be missing in between
+constexpr size_t kLookAheadPlain =
+    4;  // for calls without a name: the next wait looks like any other
 
 // The first argument is a descriptor, which a repeated execution gives the same number.
 bool is_about_a_descriptor(Effect effect) {
@@ -86,7 +88,10 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
 void Replayer::look_up(State& state, const TracedTask& task) {
   state.current.reset();
   state.forced = false;
-  const size_t end = std::min(state.steps->size(), state.next + kLookAhead);
+  const bool named =
+      (syscall_entry(task.call.number()).capture & (kPath0 | kPath1 | kPath2 | kPath3)) != 0;
+  const size_t end =
+      std::min(state.steps->size(), state.next + (named ? kLookAhead : kLookAheadPlain));
   for (size_t at = state.next; at < end; at++) {
     const OrderPlan::Step& step = (*state.steps)[at];
     if (!matches(recording_.events()[step.event], task)) continue;
@@ -95,7 +100,7 @@ void Replayer::look_up(State& state, const TracedTask& task) {
       const uint16_t kind = recording_.events()[one.event].head().kind;
       if (kind == DEADHEAT_PROCESS_SYSCALL || kind == DEADHEAT_PROCESS_FORK ||
           kind == DEADHEAT_PROCESS_EXEC) {
-        note("not made", recording_.events()[one.event].head().number, task);
+        note("not made", recording_.events()[one.event], task);
         report_.skipped++;
       }
       if (one.node != kNoNode) plan_.done(one.node);
@@ -105,14 +110,17 @@ void Replayer::look_up(State& state, const TracedTask& task) {
     report_.matched++;
     return;
   }
-  note("not recorded", task.call.number(), task);
+  const std::string made = task.call.event();
+  note("not recorded", Event(made.data()), task);
   report_.extra++;
 }
 
-void Replayer::note(const char* what, uint32_t number, const TracedTask& task) {
-  if (report_.first.empty())
-    report_.first =
-        syscall_name(number) + " of process " + std::to_string(task.process) + " was " + what;
+void Replayer::note(const char* what, const Event& event, const TracedTask& task) {
+  if (!report_.first.empty()) return;
+  report_.first = syscall_name(event.head().number);
+  for (uint16_t argument = 0; argument < 4; argument++)
+    if (const auto path = event.path(argument)) report_.first += " " + std::string(*path);
+  report_.first += " of process " + std::to_string(task.process) + " was " + what;
 }
 
 void Replayer::look_up_end(State& state) {

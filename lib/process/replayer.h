@@ -59,7 +59,7 @@ class Replayer : public Controller {
   bool matches(const Event& event, const TracedTask& task) const;
   void look_up(State& state, const TracedTask& task);
   void look_up_end(State& state);
-  void note(const char* what, uint32_t number, const TracedTask& task);
+  void note(const char* what, const Event& event, const TracedTask& task);
   void finish(const OrderPlan::Step& step, uint64_t number);
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);
