@@ -41,8 +41,10 @@ std::optional<std::pair<int64_t, std::string>> recorded_input(const Event& event
       if (!data || static_cast<int64_t>(data->size()) != head.result) return std::nullopt;
       return std::pair{head.result, std::string(*data)};
     }
-    case SYS_time:
-      return std::pair{at_least_now(head.result * kSecond) / kSecond, std::string()};
+    case SYS_time: {
+      const int64_t now = at_least_now(head.result * kSecond) / kSecond;
+      return std::pair{now, bytes_of(now)};  // the result, and where its argument points
+    }
     case SYS_clock_gettime: {
       const auto data = event.find(DEADHEAT_ATTACH_DATA, 1);
       timespec value;

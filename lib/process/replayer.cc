@@ -5,10 +5,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <utility>
 
-#include "lib/process/race_collector.h"
 #include "lib/process/replay_clock.h"
 #include "lib/process/syscall_table.h"
 
@@ -40,6 +40,17 @@ bool is_about_a_descriptor(Effect effect) {
     default:
       return false;
   }
+}
+
+// Equal, or names of temporary files that differ in one stretch of letters and digits: those may
+// come from a clock.
+bool is_same_name(std::string_view recorded, std::string_view now) {
+  if (recorded == now) return true;
+  if (recorded.size() != now.size() || recorded.find("tmp") == std::string_view::npos) return false;
+  const auto first = std::mismatch(recorded.begin(), recorded.end(), now.begin()).first;
+  const auto last = std::mismatch(recorded.rbegin(), recorded.rend(), now.rbegin()).first.base();
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return last - first <= 12 && std::all_of(first, last, is_plain);
 }
 
 }  // namespace
@@ -76,10 +87,7 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
     if (!(entry.capture & (kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
     const std::string* now = task.call.path(argument);
-    // Names of temporary files may come from a clock: another name of the same shape will do.
-    if (recorded && now != nullptr && *recorded != *now &&
-        normalise_name(std::string(*recorded)) != normalise_name(*now))
-      return false;
+    if (recorded && now != nullptr && !is_same_name(*recorded, *now)) return false;
   }
   return true;
 }
@@ -140,6 +148,16 @@ void Replayer::look_up_end(State& state) {
 std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task) {
   if (live_) return std::nullopt;
   State& mine = state(task);
+  mine.awaited = 0;
+  if (mine.next < mine.steps->size()) {
+    const deadheat_process_event& head = recording_.events()[(*mine.steps)[mine.next].event].head();
+    if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED) {
+      mine.awaited = static_cast<int>(head.number);
+      mine.current.reset();
+      mine.forced = false;
+      return std::nullopt;
+    }
+  }
   look_up(mine, task);
   if (!mine.current) return std::nullopt;
   const Event& event = recording_.events()[mine.current->event];
@@ -171,7 +189,10 @@ bool Replayer::signal_is_due(State& state, TracedTask& task) {
       recording_.events()[(*state.steps)[state.next].event].head();
   if (after.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || after.arguments[2] == 0 || state.forced)
     return true;
-  const int signal = static_cast<int>(after.number);
+  return has_signal(task, static_cast<int>(after.number));
+}
+
+bool Replayer::has_signal(const TracedTask& task, int signal) const {
   const bool kept = std::any_of(task.deferred.begin(), task.deferred.end(),
                                 [&](const siginfo_t& one) { return one.si_signo == signal; });
   return kept || task.tracee.pending(signal);
@@ -180,7 +201,16 @@ bool Replayer::signal_is_due(State& state, TracedTask& task) {
 bool Replayer::may_go(TracedTask& task) {
   if (live_) return true;
   State& mine = state(task);
-  if (task.ending && !mine.looked_for_end) look_up_end(mine);
+  if (task.ending && !mine.looked_for_end) {
+    mine.awaited = 0;
+    look_up_end(mine);
+  }
+  if (mine.awaited != 0) {
+    if (!mine.forced) return has_signal(task, mine.awaited);
+    mine.awaited = 0;  // it does not come: the call goes without it
+    mine.next++;
+    look_up(mine, task);
+  }
   if (!branch_.order.empty() && tracer_ != nullptr && tracer_->seconds() > patience_s_) {
     diverge("the calls did not come within " + std::to_string(static_cast<int>(patience_s_)) + " s",
             false);
@@ -193,6 +223,7 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   tracer_ = &tracer;
   if (live_) return;
   State& mine = state(task);
+  task.postpone = mine.awaited != 0 && !task.ending;
   if (!mine.current || task.ending) return;
   const Event& event = recording_.events()[mine.current->event];
   if (event.head().kind == DEADHEAT_PROCESS_FORK)

@@ -53,6 +53,7 @@ class Replayer : public Controller {
     std::optional<OrderPlan::Step> current;
     bool forced = false;  // goes whatever the plan says
     bool looked_for_end = false;
+    int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
   };
   State& state(const TracedTask& task);
@@ -63,6 +64,7 @@ class Replayer : public Controller {
   void finish(const OrderPlan::Step& step, uint64_t number);
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);
+  bool has_signal(const TracedTask& task, int signal) const;
   bool signal_is_due(State& state, TracedTask& task);
   void go_live(uint64_t number);
   void diverge(std::string why, bool infeasible);

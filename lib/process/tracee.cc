@@ -109,6 +109,14 @@ bool Tracee::set_argument(int index, uint64_t value) const {
   return ::ptrace(PTRACE_POKEUSER, task_, kOffsets[index], value) == 0;
 }
 
+bool Tracee::make_call_again(uint32_t number) const {
+  user_regs_struct registers;
+  if (::ptrace(PTRACE_GETREGS, task_, nullptr, &registers) != 0) return false;
+  registers.rip -= 2;  // the length of the syscall instruction
+  registers.rax = number;
+  return ::ptrace(PTRACE_SETREGS, task_, nullptr, &registers) == 0;
+}
+
 uint64_t Tracee::message() const {
   unsigned long value = 0;
   ::ptrace(PTRACE_GETEVENTMSG, task_, nullptr, &value);

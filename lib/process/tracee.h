@@ -48,7 +48,9 @@ class Tracee {
   bool skip_call() const;                              // at an entry stop: the call does nothing
   bool set_result(int64_t result) const;               // at an exit stop
   bool set_argument(int index, uint64_t value) const;  // at an entry stop
-  uint64_t message() const;                            // of an event stop
+  bool make_call_again(
+      uint32_t number) const;  // at the exit stop of a skipped call: it comes once more
+  uint64_t message() const;    // of an event stop
 
   std::optional<deadheat_process_object> object(int descriptor) const;
   char state() const;              // of /proc/N/stat: 'R', 'S', ...; 0 when it is gone

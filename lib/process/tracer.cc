@@ -255,9 +255,14 @@ void Tracer::go(TracedTask& task) {
     emit_end(task, static_cast<int>(task.last_result));
     return resume(task);
   }
-  task.call.edit().begin = ++number_;
-  if (task.fed) task.tracee.skip_call();
-  emit_sent(task);
+  if (task.postpone) {
+    task.postpone = false;
+    task.postponed = task.tracee.skip_call();
+  } else {
+    task.call.edit().begin = ++number_;
+    if (task.fed) task.tracee.skip_call();
+    emit_sent(task);
+  }
   for (; !task.deferred.empty(); task.deferred.pop_front()) {
     task.sent_again.push_back(task.deferred.front());
     ::syscall(SYS_tgkill, task.process, task.id(), task.deferred.front().si_signo);
@@ -279,11 +284,17 @@ void Tracer::release_held() {
 
 void Tracer::at_exit_of_call(TracedTask& task) {
   if (!task.in_call) return resume(task);
+  if (task.postponed) {
+    task.postponed = task.in_call = false;
+    task.tracee.make_call_again(task.call.number());
+    return resume(task);
+  }
   int64_t result = task.tracee.result().value_or(0);
   if (task.fed) {
     result = task.fed->first;
     const uint32_t capture = syscall_entry(task.call.number()).capture;
-    const int argument = capture & (kData0 | kClock0) ? 0 : capture & kClock1 ? 1 : -1;
+    const bool first = (capture & (kData0 | kClock0)) != 0 || task.call.number() == SYS_time;
+    const int argument = first ? 0 : capture & kClock1 ? 1 : -1;
     if (argument >= 0 && task.call.argument(argument) != 0)
       task.tracee.write({task.call.argument(argument)}, task.fed->second);
     task.tracee.set_result(result);

@@ -39,6 +39,9 @@ struct TracedTask {
   bool held = false;  // stands at a call's entry, or before its end (`ending`), until the
                       // controller lets it go
   bool ending = false;
+  bool postpone =
+      false;  // set by going(): the call is made after the signals that wait for the task
+  bool postponed = false;
   bool executed = false;  // not only a copy of its parent
   PendingCall call;
   uint64_t after_call = 0;  // the instruction after its last call
