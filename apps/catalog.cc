@@ -49,7 +49,7 @@ std::string main_help() {
     text += line + entry.verb.summary + "\n";
   }
   text +=
-      "\nexit status: 0 nothing found, 66 a finding, 77 cannot run here, 2 usage\n"
+      "exit status: 0 nothing found, 66 a finding, 77 cannot run here, 2 usage\n"
       "options also from DEADHEAT_OPTIONS=key=value:... (help=1 lists them), .deadheat\n"
       "example: deadheat check -- ./program\n";
   return text;
