@@ -1,0 +1,143 @@
+"""deadheat proc on small commands: what it records, replays, refuses and leaves behind.
+
+usage: proc_test.py DEADHEAT
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+
+class Case(unittest.TestCase):
+    deadheat = ""
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(prefix="deadheat-proc-")
+        self.addCleanup(shutil.rmtree, self.folder, True)
+
+    def path(self, *names):
+        return os.path.join(self.folder, *names)
+
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def read(self, *names):
+        with open(self.path(*names), encoding="utf-8", errors="replace") as file:
+            return file.read()
+
+    def proc(self, *words, stdin=subprocess.DEVNULL, text=None):
+        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace", cwd=self.folder,
+                              stdin=None if text is not None else stdin, input=text, timeout=120, check=False)
+
+    def record(self, script, *options, text=None):
+        done = self.proc("record", "-o", self.path("rec"), *options, "--", "sh", "-c", script, text=text)
+        if done.returncode == 77 and "rec" not in os.listdir(self.folder):
+            self.skipTest(done.stderr.strip())
+        return done
+
+
+class Record(Case):
+    def test_status_and_output_are_the_commands(self):
+        done = self.record("echo out; echo err >&2; exit 7")
+        self.assertEqual(done.returncode, 7, done.stderr)
+        self.assertEqual((self.read("rec", "out"), self.read("rec", "err")), ("out\n", "err\n"))
+
+    def test_nothing_reaches_the_machine(self):
+        self.write("kept", "before\n")
+        done = self.record(f"cd {self.folder} && echo after > kept && echo new > other && cat kept")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read("rec", "out"), "after\n")
+        self.assertEqual(self.read("kept"), "before\n")
+        self.assertNotIn("other", os.listdir(self.folder))
+
+    def test_in_place_does(self):
+        done = self.record(f"echo new > {self.path('other')}", "--in-place")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.read("other"), "new\n")
+        done = self.proc("validate", self.path("rec"))
+        self.assertEqual(done.returncode, 77)
+        self.assertIn("made in place", done.stderr)
+
+    def test_standard_input_is_kept(self):
+        done = self.record("cat; cat", text="line\n")
+        self.assertEqual(self.read("rec", "out"), "line\n", done.stderr)
+        self.assertEqual(self.proc("replay", self.path("rec")).stdout, "line\n")
+
+    def test_a_command_that_is_not_there(self):
+        done = self.proc("record", "-o", self.path("rec"), "--", "no-such-command-here")
+        self.assertIn(done.returncode, (77, 127), done.stderr)
+
+    def test_a_folder_that_is_there_is_not_overwritten(self):
+        os.mkdir(self.path("rec"))
+        self.write("rec/mine", "text")
+        done = self.proc("record", "-o", self.path("rec"), "--", "true")
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("hint:", done.stderr)
+        self.assertEqual(self.read("rec", "mine"), "text")
+
+    def test_a_time_limit_ends_it(self):
+        done = self.record("sleep 60 & sleep 60", "--timeout", "1")
+        self.assertEqual(done.returncode, 124, done.stderr)
+
+
+class Replay(Case):
+    SCRIPT = "for i in 1 2 3; do (echo $i; ls / | wc -l) > f$i & done; wait; cat f1 f2 f3"
+
+    def test_an_unchanged_recording_is_reproduced(self):
+        self.record(f"mkdir {self.folder}/w; cd {self.folder}/w; {self.SCRIPT}")
+        for _ in range(3):
+            done = self.proc("replay", self.path("rec"))
+            self.assertEqual(done.stdout, self.read("rec", "out"))
+            self.assertEqual(done.returncode, 0)
+
+    def test_the_start_state_is_the_recordings(self):
+        self.write("input", "old\n")
+        self.record(f"cat {self.path('input')} | cat")
+        self.write("input", "changed since\n")
+        done = self.proc("replay", self.path("rec"))
+        self.assertEqual(done.stdout, "old\n", done.stderr)
+        self.assertEqual(self.read("input"), "changed since\n")
+
+
+class Damage(Case):
+    def test_cut_short(self):
+        self.record("true; true | true")
+        events = self.path("rec", "events")
+        with open(events, "rb+") as file:
+            file.truncate(os.path.getsize(events) - 100)
+        done = self.proc("races", self.path("rec"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("warning", done.stderr)
+
+    def test_another_version(self):
+        self.record("true")
+        with open(self.path("rec", "recording.json"), encoding="utf-8") as file:
+            info = json.load(file)
+        info["version"] = 99
+        self.write("rec/recording.json", json.dumps(info))
+        done = self.proc("races", self.path("rec"))
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(len([line for line in done.stderr.splitlines() if line.startswith("deadheat:")]), 1, done.stderr)
+
+    def test_no_recording(self):
+        done = self.proc("races", self.path("nothing"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("deadheat: ", done.stderr)
+
+    def test_a_branch_of_another_recording(self):
+        self.record("true")
+        os.makedirs(self.path("rec", "branches", "run1"))
+        self.write("rec/branches/run1/branch.json", '{"version": 1, "race": 0, "change": 1, "cut": [1,2,3], "order": [9999], "specific_task": 0}')
+        done = self.proc("replay", self.path("rec", "branches", "run1"))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("another recording", done.stderr)
+
+
+if __name__ == "__main__":
+    Case.deadheat = sys.argv.pop(1)
+    unittest.main()
