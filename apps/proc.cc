@@ -13,6 +13,7 @@
 #include "apps/output.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
+#include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/process/bpf_source.h"
 #include "lib/process/findings.h"
@@ -69,10 +70,19 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
   return info;
 }
 
+// What the command printed, where it would have printed it.
+void show_streams(const std::string& folder) {
+  for (const bool error : {false, true}) {
+    auto text = read_file(folder + (error ? "/err" : "/out"));
+    if (text) std::fwrite(text->data(), 1, text->size(), error ? stderr : stdout);
+  }
+}
+
 int run_record(const ProcArguments& arguments) {
   const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
   auto info = record_command(arguments, folder);
   if (!info) return fail(info.error(), kCannotRun);
+  show_streams(folder);
   std::fprintf(stderr, "deadheat: next: deadheat proc validate %s\n",
                shell_quoted({folder}).c_str());
   return info->timed_out ? kTimedOut : info->signal != 0 ? 128 + info->signal : info->status;
@@ -197,6 +207,13 @@ std::function<int()> setup_proc(CLI::App& app) {
     if (temporary) arguments->recording = default_folder();
     auto info = record_command(*arguments, arguments->recording);
     if (!info) return fail(info.error(), kCannotRun);
+    if (info->status != 0 || info->signal != 0) {
+      show_streams(arguments->recording);
+      if (info->status == 126 || info->status == 127) return info->status;
+      std::fputs(
+          "deadheat: warning: the recorded run failed by itself; another clean one may show more\n",
+          stderr);
+    }
     return run_validate(*arguments);
   };
 }

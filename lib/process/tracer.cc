@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/ptrace.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <cstring>
 
+#include "lib/base/scoped_fd.h"
 #include "lib/process/event.h"
 #include "lib/process/syscall_table.h"
 
@@ -71,32 +73,36 @@ Result<TraceResult> Tracer::run(const Command& command) {
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &child_signal, nullptr);
+  // The child says that it is ready (it may not be traced before), and is told to go on once it is
+  // traced.
   int gate[2];
-  if (::pipe2(gate, O_CLOEXEC) != 0)
-    return Error{"cannot make a pipe: " + std::string(std::strerror(errno)), ""};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
+    return Error{"cannot make a socket: " + std::string(std::strerror(errno)), ""};
+  const ScopedFd ours(gate[1]);
   const bool calls = options_.calls;
   auto started = inside_.start(command, [&] {
     sigset_t none;
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     ::close(gate[1]);
-    char go;
-    if (::read(gate[0], &go, 1) != 1) ::_exit(126);
+    char go = 'r';
+    if (::write(gate[0], &go, 1) != 1 || ::read(gate[0], &go, 1) != 1) ::_exit(126);
     if (calls && !install_call_filter()) ::_exit(126);
   });
   ::close(gate[0]);
-  if (!started) {
-    ::close(gate[1]);
-    return started.error();
-  }
+  if (!started) return started.error();
   root_ = *started;
   started_ = Clock::now();
-  if (::ptrace(PTRACE_SEIZE, root_, nullptr, kOptions) != 0) {
-    const int why = errno;
-    ::close(gate[1]);
-    return Error{"cannot trace the command: " + std::string(std::strerror(why)),
-                 "ptrace is refused here (a container without SYS_PTRACE, or a hardened kernel)"};
+  char ready = 0;
+  if (::read(gate[1], &ready, 1) != 1) {  // it said why on its standard error
+    int status = 0;
+    ::waitpid(root_, &status, 0);
+    result_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+    return result_;
   }
+  if (::ptrace(PTRACE_SEIZE, root_, nullptr, kOptions) != 0)
+    return Error{"cannot trace the command: " + std::string(std::strerror(errno)),
+                 "ptrace is refused here (a container without SYS_PTRACE, or a hardened kernel)"};
   TracedTask& first = tasks_[root_];
   first.tracee = Tracee(root_);
   first.process = root_;
@@ -104,7 +110,6 @@ Result<TraceResult> Tracer::run(const Command& command) {
   first.known = true;
   result_.processes.push_back(root_);
   if (::write(gate[1], "g", 1) != 1) return Error{"the command could not be started", ""};
-  ::close(gate[1]);
   while (!tasks_.empty()) {
     int status = 0;
     const int id = ::waitpid(-1, &status, __WALL | WNOHANG);

@@ -46,6 +46,8 @@ class Record(Case):
         done = self.record("echo out; echo err >&2; exit 7")
         self.assertEqual(done.returncode, 7, done.stderr)
         self.assertEqual((self.read("rec", "out"), self.read("rec", "err")), ("out\n", "err\n"))
+        self.assertEqual(done.stdout, "out\n")
+        self.assertIn("err\n", done.stderr)
 
     def test_nothing_reaches_the_machine(self):
         self.write("kept", "before\n")
@@ -70,7 +72,8 @@ class Record(Case):
 
     def test_a_command_that_is_not_there(self):
         done = self.proc("record", "-o", self.path("rec"), "--", "no-such-command-here")
-        self.assertIn(done.returncode, (77, 127), done.stderr)
+        self.assertIn(done.returncode, (126, 127), done.stderr)  # 126: a folder of PATH that this user may not enter
+        self.assertIn("cannot execute no-such-command-here", done.stderr)
 
     def test_a_folder_that_is_there_is_not_overwritten(self):
         os.mkdir(self.path("rec"))
