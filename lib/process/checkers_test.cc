@@ -239,7 +239,7 @@ TEST(UserChecker, SeesTheFilesAsTheyWereLeft) {
   std::ofstream(folder + "/upper" + folder + "/result") << "bad\n";
   std::ofstream(folder + "/result") << "good\n";
   std::ofstream(folder + "/out") << "printed\n";
-  std::ofstream(folder + "/err");
+  std::ofstream(folder + "/err") << "";
   CheckerRequest request;
   request.folder = folder;
   request.status = 3;
