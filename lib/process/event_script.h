@@ -80,4 +80,12 @@ struct Examined {
   ProcessRaces found;
 };
 
+// Two children of one parent, which know nothing of each other: 2 and 3.
+struct Two : EventScript {
+  Two() {
+    fork(1, 2);
+    fork(1, 3);
+  }
+};
+
 }  // namespace deadheat::process
