@@ -17,8 +17,6 @@ namespace {
 
 using model::CandidateKind;
 
-constexpr uint64_t kHere = static_cast<uint64_t>(AT_FDCWD);
-
 TEST(Effects, DescriptorsAreFollowedThroughDupAndExec) {
   EventScript s;
   s.open(1, "/f", O_RDWR, 3, 100);

@@ -1,6 +1,5 @@
 // Calls on files by hand-written events: a pair that races, and its twin that does not.
 #include <gtest/gtest.h>
-#include <sys/epoll.h>
 #include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -13,8 +12,6 @@
 
 namespace deadheat::process {
 namespace {
-
-using model::CandidateKind;
 
 constexpr uint64_t kHere = static_cast<uint64_t>(AT_FDCWD);
 
