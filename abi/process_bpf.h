@@ -1,5 +1,5 @@
-// What kernel/bpf/process.bpf.c and lib/process/bpf_source.cc share besides the events: settings,
-// counters, the state of a task. Both come from one build, so nothing here has a version.
+// What kernel/bpf/process.bpf.c and lib/process/bpf/bpf_source.cc share besides the events:
+// settings, counters, the state of a task. Both come from one build, so nothing here has a version.
 #pragma once
 
 #include "abi/process_event.h"

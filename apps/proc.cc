@@ -15,7 +15,7 @@
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/process/bpf_source.h"
+#include "lib/process/bpf/bpf_source.h"
 #include "lib/process/findings.h"
 
 namespace deadheat::apps {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "lib/process/races.h"
+#include "lib/process/races/races.h"
 #include "lib/process/record.h"
 
 namespace CLI {

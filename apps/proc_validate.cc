@@ -15,9 +15,9 @@
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/process/branch_json.h"
-#include "lib/process/checkpoint.h"
 #include "lib/process/findings.h"
+#include "lib/process/races/branch_json.h"
+#include "lib/process/sandbox/checkpoint.h"
 
 namespace deadheat::apps {
 namespace {

@@ -11,8 +11,8 @@
 #include <cstring>
 #include <deque>
 
-#include "lib/process/branch.h"
-#include "lib/process/event_script.h"
+#include "lib/process/model/event_script.h"
+#include "lib/process/races/branch.h"
 
 namespace {
 

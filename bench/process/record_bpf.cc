@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "lib/process/bpf_run_test.h"
+#include "lib/process/bpf/bpf_run_test.h"
 
 using namespace deadheat;
 

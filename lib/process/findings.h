@@ -2,7 +2,7 @@
 #pragma once
 
 #include "lib/model/finding.h"
-#include "lib/process/races.h"
+#include "lib/process/races/races.h"
 #include "lib/process/validate.h"
 
 namespace deadheat::process {

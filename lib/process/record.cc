@@ -9,10 +9,10 @@
 #include <filesystem>
 
 #include "lib/base/file.h"
-#include "lib/process/bpf_source.h"
-#include "lib/process/checkpoint.h"
-#include "lib/process/replay_clock.h"
-#include "lib/process/run.h"
+#include "lib/process/bpf/bpf_source.h"
+#include "lib/process/replay/replay_clock.h"
+#include "lib/process/replay/run.h"
+#include "lib/process/sandbox/checkpoint.h"
 
 extern char** environ;
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/process/recording.h"
-#include "lib/process/sandbox.h"
+#include "lib/process/sandbox/sandbox.h"
 
 namespace deadheat::process {
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "lib/process/branch.h"
-#include "lib/process/races.h"
+#include "lib/process/races/branch.h"
+#include "lib/process/races/races.h"
 #include "lib/process/recording.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

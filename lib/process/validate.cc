@@ -10,11 +10,11 @@
 #include <list>
 
 #include "lib/base/file.h"
-#include "lib/process/branch_json.h"
-#include "lib/process/checkpoint.h"
-#include "lib/process/outcome.h"
-#include "lib/process/replay_clock.h"
-#include "lib/process/user_checker.h"
+#include "lib/process/judge/outcome.h"
+#include "lib/process/judge/user_checker.h"
+#include "lib/process/races/branch_json.h"
+#include "lib/process/replay/replay_clock.h"
+#include "lib/process/sandbox/checkpoint.h"
 
 namespace deadheat::process {
 namespace {

@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "lib/process/branch.h"
-#include "lib/process/checkers.h"
-#include "lib/process/run.h"
+#include "lib/process/judge/checkers.h"
+#include "lib/process/races/branch.h"
+#include "lib/process/replay/run.h"
 
 namespace deadheat::process {
 

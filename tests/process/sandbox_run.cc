@@ -14,7 +14,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/process/sandbox.h"
+#include "lib/process/sandbox/sandbox.h"
 
 namespace {
 

@@ -1,0 +1,44 @@
+// Whether a run did harm: its outcome against those of runs in which nobody interfered.
+//
+// A difference counts only if it occurs in none of them: not in the recording, not in N undisturbed
+// runs, not in the serial runs. What differs among those by itself is compared by kind only
+// (missing, empty). The order of lines does not count, nor do times of files.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/model/evidence.h"
+#include "lib/process/judge/outcome.h"
+
+namespace deadheat::process {
+
+struct Difference {
+  model::Consequence consequence;
+  std::string object;  // the file or command; empty: the whole run
+};
+
+class Reference {
+ public:
+  // Runs that were ended (timed_out) count only for hangs: the rest of their outcome is an
+  // accident.
+  void add(Outcome outcome);
+  size_t runs() const { return runs_.size(); }
+  const std::vector<Outcome>& outcomes() const { return runs_; }
+
+ private:
+  std::vector<Outcome> runs_;
+};
+
+// The worst first; empty: no harm. Without any reference only crash and hang count.
+std::vector<Difference> judge(const Outcome& outcome, const Reference& reference);
+
+// "error", "cannot", "No such file" and the like.
+bool is_error_line(std::string_view line);
+// x.log, or below a folder "log".
+bool is_log(std::string_view path);
+// A program whose status is an answer (test, grep, cmp ...): failing is no failure by itself.
+bool answers_by_status(std::string_view program);
+
+}  // namespace deadheat::process

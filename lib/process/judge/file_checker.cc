@@ -1,0 +1,172 @@
+#include "lib/process/judge/file_checker.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <set>
+
+#include "lib/base/text.h"
+
+namespace deadheat::process {
+namespace {
+
+using model::ConsequenceKind;
+
+constexpr size_t kMostShown = 160;
+
+// What was left of a file, without its content.
+enum class Shape : uint8_t { kUnchanged, kGone, kEmpty, kFull, kOther };
+
+// One file in one run; no value: that run did not touch it.
+using State = const ChangedFile*;
+
+Shape shape_of(State file) {
+  if (file == nullptr) return Shape::kUnchanged;
+  if (file->kind == FileKind::kGone) return Shape::kGone;
+  if (file->kind != FileKind::kFile) return Shape::kOther;
+  return file->size == 0 ? Shape::kEmpty : Shape::kFull;
+}
+
+bool same(State a, State b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  if (a->kind != b->kind || a->mode != b->mode || a->digest != b->digest) return false;
+  // A text's size depends on what was masked in it.
+  return a->text || b->text || a->kind != FileKind::kFile || a->size == b->size;
+}
+
+// There before the run, or made by it: to be gone is to be missing. Not touched: as before the run.
+std::string missing_words(State usual) {
+  return usual->existed ? "is as it was before the run" : "is missing";
+}
+
+std::string octal(uint32_t mode) {
+  std::array<char, 16> text = {};
+  std::snprintf(text.data(), text.size(), "%04o", mode);
+  return text.data();
+}
+
+std::string shown(std::string_view line) {
+  return "\"" + std::string(line.substr(0, kMostShown)) + "\"";
+}
+
+bool is_part_of(std::string_view part, std::string_view whole) {
+  return !part.empty() && part.size() < whole.size() &&
+         (whole.starts_with(part) || whole.ends_with(part));
+}
+
+// A line that is a piece of a usual one, or two usual ones in one: written by two at a time, or
+// read too early.
+std::optional<std::string> torn_line(const ChangedFile& file, const ChangedFile& usual) {
+  const std::set<std::string_view> known(usual.lines.begin(), usual.lines.end());
+  for (const std::string& line : file.lines) {
+    if (known.contains(line)) continue;
+    for (const std::string_view whole : known) {
+      if (is_part_of(line, whole)) return line;
+      if (whole.size() >= 3 && line.size() > whole.size() &&
+          (line.starts_with(whole) || line.ends_with(whole)))
+        return line;
+    }
+  }
+  return std::nullopt;
+}
+
+std::string text_words(const ChangedFile& file, const ChangedFile& usual) {
+  std::vector<std::string> now = file.lines, then = usual.lines, extra, missing;
+  std::sort(now.begin(), now.end());
+  std::sort(then.begin(), then.end());
+  std::set_difference(now.begin(), now.end(), then.begin(), then.end(), std::back_inserter(extra));
+  std::set_difference(then.begin(), then.end(), now.begin(), now.end(),
+                      std::back_inserter(missing));
+  if (const auto torn = torn_line(file, usual)) return "is torn: it has " + shown(*torn);
+  const bool begins = file.lines.size() < usual.lines.size() &&
+                      std::equal(file.lines.begin(), file.lines.end(), usual.lines.begin());
+  if (begins)
+    return "is truncated: " + std::to_string(file.lines.size()) + " of " +
+           std::to_string(usual.lines.size()) + " lines";
+  if (!missing.empty() && extra.empty()) return "lacks " + shown(missing[0]);
+  if (!extra.empty() && missing.empty()) return "also has " + shown(extra[0]);
+  if (!extra.empty()) return "has " + shown(extra[0]) + " instead of " + shown(missing[0]);
+  return "is different";
+}
+
+std::string changed_words(const ChangedFile& file, const ChangedFile& usual) {
+  if (file.kind != usual.kind) {
+    if (file.kind == FileKind::kGone) return "is missing";
+    if (usual.kind == FileKind::kGone) return "is still there";
+    return "is another kind of file";
+  }
+  if (file.mode != usual.mode && file.digest == usual.digest)
+    return "has mode " + octal(file.mode) + " instead of " + octal(usual.mode);
+  if (file.kind == FileKind::kLink) return "points elsewhere";
+  if (file.size == 0) return "is empty";
+  if (file.text && usual.text) return text_words(file, usual);
+  if (file.size < usual.size)
+    return "is shorter: " + with_thousands(file.size) + " of " + with_thousands(usual.size) +
+           " bytes";
+  return "has other content";
+}
+
+// Files that come and go by themselves: caches, and temporary ones that are named at random.
+bool is_by_the_way(const ChangedFile& file) {
+  return file.name.find("<temp>") != std::string::npos ||
+         file.name.find("/__pycache__/") != std::string::npos ||
+         file.name.find("/.cache/") != std::string::npos;
+}
+
+std::string words_for(State seen, State usual) {
+  if (seen == nullptr)
+    return usual->kind == FileKind::kGone ? "is still there" : missing_words(usual);
+  if (usual != nullptr) return changed_words(*seen, *usual);
+  if (seen->kind == FileKind::kGone) return "is missing";
+  return seen->existed ? "was changed, which no other run did" : "is left behind";
+}
+
+using Index = std::map<std::string_view, State>;
+
+Index index_of(const std::vector<ChangedFile>& files) {
+  Index index;
+  for (const ChangedFile& file : files) index.emplace(file.name, &file);
+  return index;
+}
+
+State find(const Index& index, std::string_view name) {
+  const auto found = index.find(name);
+  return found == index.end() ? nullptr : found->second;
+}
+
+}  // namespace
+
+std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
+                                    const std::vector<const Outcome*>& good) {
+  const Index now = index_of(seen);
+  std::vector<Index> runs;
+  std::set<std::string_view> names;
+  for (const auto& [name, file] : now) names.insert(name);
+  for (const Outcome* run : good) {
+    runs.push_back(index_of(run->files));
+    for (const auto& [name, file] : runs.back()) names.insert(name);
+  }
+  std::vector<Difference> found;
+  for (const std::string_view name : names) {
+    State file = find(now, name), usual = find(runs[0], name);
+    bool varies = false, known = false;
+    for (const Index& run : runs) {
+      State other = find(run, name);
+      varies = varies || !same(other, usual);
+      known = known || same(file, other);
+    }
+    if (known) continue;
+    if (varies)
+      known = std::any_of(runs.begin(), runs.end(), [&](const Index& run) {
+        return shape_of(find(run, name)) == shape_of(file);
+      });
+    if (known || is_by_the_way(file != nullptr ? *file : *usual)) continue;
+    const std::string path = file != nullptr ? file->path : usual->path;
+    found.push_back({{ConsequenceKind::kOutputDiffers, path + " " + words_for(file, usual)}, path});
+  }
+  return found;
+}
+
+}  // namespace deadheat::process

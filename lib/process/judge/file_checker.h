@@ -1,0 +1,14 @@
+// Result files: changed, missing, empty, truncated or torn.
+#pragma once
+
+#include <vector>
+
+#include "lib/process/judge/checkers.h"
+
+namespace deadheat::process {
+
+// One difference a file at most. `good` is not empty.
+std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
+                                    const std::vector<const Outcome*>& good);
+
+}  // namespace deadheat::process

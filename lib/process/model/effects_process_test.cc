@@ -1,0 +1,365 @@
+// Calls on descriptors, streams, processes, signals and locks by hand-written events: a pair that
+// races, and its twin that does not.
+#include <gtest/gtest.h>
+#include <sys/epoll.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <csignal>
+
+#include "lib/process/model/event_script.h"
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process {
+namespace {
+
+using model::CandidateKind;
+
+TEST(Effects, DescriptorsAreFollowedThroughDupAndExec) {
+  EventScript s;
+  s.open(1, "/f", O_RDWR, 3, 100);
+  s.call(1, "dup2", {3, 7}, 7);
+  s.call(1, "fcntl", {3, F_SETFD, FD_CLOEXEC}, 0);
+  s.fork(1, 2);
+  s.fork(1, 3);
+  s.exec(2, "/bin/a");
+  const uint32_t kept = s.call(2, "pwrite64", {7, 0, 1, 0}, 1);
+  s.call(2, "pwrite64", {3, 0, 1, 0}, 1);  // closed by exec
+  const uint32_t read = s.call(3, "pread64", {3, 0, 1, 0}, 1);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({kept, read}, "/f")) << e.text();
+  ASSERT_EQ(e.model.problems.size(), 1u);
+  EXPECT_EQ(e.model.problems[0], "pwrite64: a descriptor that is not known");
+}
+
+TEST(Effects, DescriptorsArePassedOverSockets) {
+  EventScript s;
+  const int32_t pair[2] = {3, 4};
+  s.call(1, "socketpair", {AF_UNIX, SOCK_STREAM}, 0,
+         {{DEADHEAT_ATTACH_DESCRIPTORS, 3, bytes_of(pair)}});
+  s.fork(1, 2);
+  s.fork(1, 3);
+  s.open(2, "/f", O_RDWR, 9, 100);
+  const int32_t sent = 9, got = 11;
+  const uint32_t send =
+      s.call(2, "sendmsg", {3}, 1, {{DEADHEAT_ATTACH_DESCRIPTORS, 1, bytes_of(sent)}});
+  const uint32_t receive =
+      s.call(3, "recvmsg", {4}, 1, {{DEADHEAT_ATTACH_DESCRIPTORS, 1, bytes_of(got)}});
+  const uint32_t wrote = s.call(3, "pwrite64", {11, 0, 1, 0}, 1);
+  const uint32_t read = s.call(2, "pread64", {9, 0, 1, 0}, 1);
+  const Examined e(s);
+  EXPECT_TRUE(e.ordered(send, receive));
+  EXPECT_TRUE(e.races({wrote, read}, "/f")) << e.text();
+  EXPECT_TRUE(e.model.problems.empty());
+}
+
+TEST(Effects, TheEndOfAPipeOrders) {
+  EventScript s;
+  s.pipe(1, 3, 4);
+  s.fork(1, 2);
+  s.fork(1, 3);
+  s.call(1, "close", {4}, 0);
+  s.call(3, "close", {4}, 0);
+  const uint32_t wrote = s.path_call(2, "mkdir", "/d", 0);
+  const uint32_t closed = s.exit(2);
+  const uint32_t end = s.read(3, 3, 10, 0);
+  const uint32_t used = s.path_call(3, "rmdir", "/d", 0);
+  const Examined e(s);
+  EXPECT_TRUE(e.ordered(closed, end));
+  EXPECT_FALSE(e.races({wrote, used})) << e.text();
+}
+
+TEST(Effects, TwoReadersOfOnePipe) {
+  EventScript s;
+  s.pipe(1, 3, 4);
+  s.fork(1, 2);
+  s.fork(1, 3);
+  const uint32_t wrote = s.write(1, 4, 1);
+  const uint32_t got = s.read(2, 3, 1, 1);
+  s.write(1, 4, 1);
+  const uint32_t other = s.read(3, 3, 1, 1);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({wrote, got, other})) << e.text();
+
+  EventScript one_reader;
+  one_reader.pipe(1, 3, 4);
+  one_reader.fork(1, 2);
+  one_reader.write(1, 4, 1);
+  one_reader.read(2, 3, 1, 1);
+  one_reader.write(1, 4, 1);
+  one_reader.read(2, 3, 1, 1);
+  EXPECT_TRUE(Examined(one_reader).found.races.empty()) << Examined(one_reader).text();
+}
+
+TEST(Effects, ABlockingReadThatBeganBeforeTheWriteComesAfterIt) {
+  EventScript s;
+  s.pipe(1, 3, 4);
+  s.fork(1, 2);
+  const uint32_t wrote = s.write(1, 4, 5);
+  const uint32_t read = s.read(2, 3, 5, 5);
+  s.began_before(wrote);
+  const Examined e(s);
+  EXPECT_TRUE(e.ordered(wrote, read));
+}
+
+TEST(Effects, ServersAndClients) {
+  Two s;
+  s.call(2, "socket", {AF_INET, SOCK_STREAM}, 3);
+  s.call(2, "bind", {3}, 0, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address(80)}});
+  const uint32_t listen = s.call(2, "listen", {3}, 0);
+  s.call(3, "socket", {AF_INET, SOCK_STREAM}, 3);
+  const uint32_t connect =
+      s.call(3, "connect", {3}, 0, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address(80)}});
+  const uint32_t wrote = s.write(3, 3, 4);
+  const uint32_t accept = s.call(2, "accept4", {3}, 5);
+  const uint32_t read = s.read(2, 5, 4, 4);
+  s.call(3, "socket", {AF_INET, SOCK_STREAM}, 4);
+  const uint32_t elsewhere =
+      s.call(3, "connect", {4}, -ECONNREFUSED, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address(81)}});
+  const Examined e(s);
+  EXPECT_TRUE(e.races({listen, connect}, "tcp port 80")) << e.text();
+  EXPECT_TRUE(e.ordered(connect, accept));
+  EXPECT_TRUE(e.ordered(wrote, read));
+  EXPECT_FALSE(e.races({listen, elsewhere})) << e.text();
+}
+
+TEST(Effects, TwoAcceptingWorkers) {
+  EventScript s;
+  s.call(1, "socket", {AF_UNIX, SOCK_STREAM}, 3);
+  s.call(1, "bind", {3}, 0, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address("/sock")}});
+  s.call(1, "listen", {3}, 0);
+  for (int task : {2, 3, 4}) s.fork(1, task);
+  s.call(4, "socket", {AF_UNIX, SOCK_STREAM}, 5);
+  const uint32_t connect =
+      s.call(4, "connect", {5}, 0, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address("/sock")}});
+  const uint32_t got = s.call(2, "accept", {3}, 6);
+  s.call(4, "socket", {AF_UNIX, SOCK_STREAM}, 6);
+  s.call(4, "connect", {6}, 0, {{DEADHEAT_ATTACH_ADDRESS, 1, socket_address("/sock")}});
+  const uint32_t other = s.call(3, "accept", {3}, 6);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({connect, got, other})) << e.text();
+}
+
+TEST(Effects, PollingSeesWhatIsThereOrNot) {
+  EventScript s;
+  s.pipe(1, 3, 4);
+  s.fork(1, 2);
+  deadheat_process_polled polled{3, 1, 0};
+  const uint32_t nothing =
+      s.call(2, "poll", {0, 1, 0}, 0, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
+  const uint32_t wrote = s.write(1, 4, 5);
+  polled.returned = 1;
+  const uint32_t ready =
+      s.call(2, "poll", {0, 1, 0}, 1, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
+  const Examined e(s);
+  EXPECT_TRUE(e.races({nothing, wrote})) << e.text();
+  EXPECT_TRUE(e.ordered(wrote, ready));
+}
+
+TEST(Effects, WaitThatDoesNotWait) {
+  EventScript s;
+  s.fork(1, 2);
+  const uint32_t none = s.wait(1, -1, 0);
+  const uint32_t end = s.exit(2);
+  const uint32_t got = s.wait(1, 2, 2);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({none, end})) << e.text();
+  EXPECT_TRUE(e.ordered(end, got));
+  EXPECT_EQ(e.found.races.size(), 1u) << e.text();
+}
+
+TEST(Effects, WaitingForOneChildIsNoRace) {
+  EventScript s;
+  s.fork(1, 2);
+  s.fork(1, 3);
+  s.exit(2);
+  s.exit(3);
+  s.wait(1, 2, 2);
+  s.wait(1, 3, 3);
+  const Examined e(s);
+  EXPECT_TRUE(e.found.races.empty()) << e.text();
+}
+
+TEST(Effects, ParentsThatDie) {
+  EventScript s;
+  s.fork(1, 2);
+  s.fork(2, 3);
+  const uint32_t asked = s.call(3, "getppid", {}, 2);
+  const uint32_t end = s.exit(2);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({asked, end}, "parent of 3")) << e.text();
+
+  EventScript lives;
+  lives.fork(1, 2);
+  lives.fork(1, 3);
+  lives.call(3, "getppid", {}, 1);
+  lives.exit(2);
+  EXPECT_TRUE(Examined(lives).found.races.empty());
+}
+
+TEST(Effects, SignalsAreDeliveredEarlierOrLater) {
+  EventScript s;
+  s.open(1, "/f", O_CREAT | O_EXCL | O_RDWR, 3);
+  s.fork(1, 2);
+  const uint32_t call = s.path_call(2, "mkdir", "/a", 0);
+  const uint32_t sent = s.send(1, SIGUSR1, 2);
+  const uint32_t waiting = s.call(2, "pause", {}, -EINTR);
+  s.began_before(sent);
+  const uint32_t delivered = s.deliver(2, SIGUSR1, true);
+  const Examined e(s);
+  EXPECT_TRUE(e.ordered(sent, delivered));
+  ASSERT_TRUE(e.races({sent, delivered, call}, "SIGUSR1 to 2")) << e.text();
+  ASSERT_TRUE(e.races({sent, delivered, waiting}, "SIGUSR1 to 2")) << e.text();
+  for (const ProcessRace& race : e.found.races) {
+    if (race.kind != CandidateKind::kWakeupWaits) continue;
+    const auto branches = make_branches(e.model, e.graph, race, 0);
+    EXPECT_EQ(branches[0].change, BranchChange::kSignalEarlier);
+    EXPECT_EQ(branches.size(), race.anchors[2] == e.node(waiting) ? 2u : 1u);
+    if (branches.size() == 2) {
+      EXPECT_EQ(branches[1].change, BranchChange::kSignalLater);
+    }
+  }
+}
+
+TEST(Effects, FileLocksKeepApart) {
+  for (const bool locked : {true, false}) {
+    Two s;
+    s.open(1, "/f", O_CREAT | O_EXCL, 9);
+    uint32_t wrote[2];
+    for (const int task : {2, 3}) {
+      s.open(task, "/f", O_RDWR, 3, 10);
+      if (locked) s.lock(task, 3, F_WRLCK, 0, 0);
+      wrote[task - 2] = s.write(task, 3, 5);
+      if (locked) s.lock(task, 3, F_UNLCK, 0, 0);
+    }
+    const Examined e(s);
+    EXPECT_EQ(e.races({wrote[0], wrote[1]}), !locked) << e.text();
+    EXPECT_EQ(e.found.under_lock > 0, locked);
+  }
+}
+
+TEST(Effects, LocksOfOtherRangesAndSharedOnesDoNot) {
+  for (const bool ranges : {true, false}) {
+    Two s;
+    s.open(1, "/f", O_CREAT | O_EXCL, 9);
+    uint32_t wrote[2];
+    for (const int task : {2, 3}) {
+      s.open(task, "/f", O_RDWR, 3, 10);
+      if (ranges)
+        s.lock(task, 3, F_WRLCK, task == 2 ? 0 : 100, 10);
+      else
+        s.call(task, "flock", {3, LOCK_SH}, 0);
+      wrote[task - 2] = s.write(task, 3, 5);
+    }
+    const Examined e(s);
+    EXPECT_TRUE(e.races({wrote[0], wrote[1]})) << e.text();
+  }
+}
+
+TEST(Effects, AFlockGoesWithItsDescription) {
+  // flock(1) takes the lock and runs a command under it: its child is inside, and so are two
+  // children, which the lock does not keep apart from each other.
+  EventScript s;
+  for (const int task : {2, 3}) s.fork(1, task);
+  uint32_t made[4];
+  s.open(1, "/f", O_CREAT | O_EXCL, 9);
+  for (const int task : {2, 3}) {
+    s.open(task, "/lock", O_CREAT | O_RDWR, 3);
+    s.call(task, "flock", {3, LOCK_EX}, 0);
+    for (int child : {0, 1}) {
+      const int id = task * 10 + child;
+      s.fork(task, id);
+      made[(task - 2) * 2 + child] = s.path_call(id, "chmod", "/f", 0);
+    }
+    for (int child : {0, 1}) s.exit(task * 10 + child);
+    s.exit(task);
+  }
+  const Examined e(s);
+  EXPECT_TRUE(e.races({made[0], made[1]}, "/f")) << e.text();
+  EXPECT_FALSE(e.races({made[0], made[2]})) << e.text();
+}
+
+TEST(Effects, VforkParentsStandStill) {
+  for (const bool vfork : {true, false}) {
+    EventScript s;
+    s.fork(1, 2, vfork ? DEADHEAT_SHARE_VFORK | DEADHEAT_SHARE_MEMORY : 0);
+    const uint32_t made = s.path_call(2, "mkdir", "/d", 0);
+    s.exec(2, "/bin/a");
+    const uint32_t used = s.path_call(1, "rmdir", "/d", 0);
+    const Examined e(s);
+    EXPECT_EQ(e.races({made, used}), !vfork) << e.text();
+    EXPECT_FALSE(e.model.tasks[1].shares_memory);
+  }
+}
+
+TEST(Effects, ThreadsRankLast) {
+  EventScript s;
+  s.in_process(3, 1);
+  s.fork(1, 3,
+         DEADHEAT_SHARE_PROCESS | DEADHEAT_SHARE_FILES | DEADHEAT_SHARE_MEMORY |
+             DEADHEAT_SHARE_FOLDER);
+  s.fork(1, 4);
+  const uint32_t opened = s.path_call(3, "mkdir", "/t", 0);
+  const uint32_t thread = s.path_call(1, "rmdir", "/t", 0);
+  const uint32_t process = s.path_call(4, "mkdir", "/t", 0);
+  const Examined e(s);
+  ASSERT_TRUE(e.races({opened, thread})) << e.text();
+  ASSERT_TRUE(e.races({thread, process})) << e.text();
+  EXPECT_EQ(e.found.races.back().anchors, (std::vector<uint32_t>{e.node(opened), e.node(thread)}));
+  EXPECT_TRUE(e.model.tasks[0].shares_memory && e.model.tasks[1].shares_memory);
+}
+
+TEST(Effects, TerminalOutputIsQuiet) {
+  Two s;
+  const uint32_t one = s.write(2, 1, 5);
+  const uint32_t two = s.write(3, 1, 5);
+  const Examined quiet(s);
+  EXPECT_TRUE(quiet.found.races.empty());
+  EXPECT_EQ(quiet.found.skipped_quiet, 1u);
+  RaceOptions options;
+  options.quiet_objects = true;
+  const Examined all(s, options);
+  EXPECT_TRUE(all.races({one, two}, "standard output")) << all.text();
+}
+
+TEST(Effects, MountsAndHostName) {
+  Two s;
+  const uint32_t mounted = s.two_paths(2, "mount", "none", "/mnt");
+  const uint32_t used = s.path_call(3, "stat", "/mnt/x", -ENOENT);
+  const uint32_t named = s.call(2, "sethostname", {}, 0);
+  const uint32_t asked = s.call(3, "uname", {}, 0);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({mounted, used}, "/mnt")) << e.text();
+  EXPECT_TRUE(e.races({named, asked}, "host name")) << e.text();
+  EXPECT_FALSE(e.races({mounted, asked})) << e.text();
+}
+
+TEST(Effects, WhatIsNotModelledIsCountedAndNamed) {
+  EventScript s;
+  s.call(1, "shmget", {}, 0);
+  s.call(1, "shmget", {}, 0);
+  s.call(1, "io_uring_setup", {}, 3);
+  const Examined e(s);
+  EXPECT_EQ(e.model.unmodelled.at("shmget"), 2u);
+  EXPECT_EQ(e.model.unmodelled.at("io_uring_setup"), 1u);
+}
+
+TEST(Effects, TasksAreNamedByTheirPlaceInTheTree) {
+  EventScript s;
+  s.fork(1, 2);
+  s.fork(2, 3);
+  s.fork(1, 4);
+  s.exec(4, "/usr/bin/make");
+  const Examined e(s);
+  ASSERT_EQ(e.model.tasks.size(), 4u);
+  EXPECT_EQ(e.model.tasks[1].path, "0.0");
+  EXPECT_EQ(e.model.tasks[2].path, "0.0.0");
+  EXPECT_EQ(e.model.tasks[3].path, "0.1");
+  EXPECT_EQ(e.model.tasks[3].command, std::vector<std::string>{"/usr/bin/make"});
+  EXPECT_EQ(e.model.programs[e.model.nodes.back().program], "make");
+}
+
+}  // namespace
+}  // namespace deadheat::process

@@ -1,0 +1,160 @@
+// Wait-wakeups and wakeup-waits races (RacePro, sections 5.3.2 and 5.3.3), and signals, which are
+// the latter.
+//
+// A wait of ten thousand children races with all of them; only the nearest others are looked at,
+// since all of one code path count as one.
+#include <algorithm>
+
+#include "lib/process/races/load_store.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr size_t kLook = 16;   // wake-ups or waits looked at in each direction
+constexpr uint32_t kKeep = 2;  // kept in each direction
+
+struct Meeting {  // an edge: a wait that was woken
+  uint32_t wakeup = 0, wait = 0;
+};
+
+class WaitScan {
+ public:
+  WaitScan(const Model& model, const Graph& graph, RaceCollector& races)
+      : model_(model), graph_(graph), races_(races) {}
+
+  void object(uint32_t object, std::vector<Meeting> meetings,
+              const std::vector<const Access*>& accesses) {
+    object_ = object;
+    wakeups_.clear();
+    waits_.clear();
+    for (const Access* access : accesses) {
+      if (access->role == AccessRole::kWakeup) wakeups_.push_back(access);
+      if (access->role == AccessRole::kWait) waits_.push_back(access);
+    }
+    std::sort(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) {
+      return a.wait != b.wait ? a.wait < b.wait : a.wakeup < b.wakeup;
+    });
+    taken_by_.clear();
+    for (const Meeting& one : meetings) taken_by_[one.wakeup] = one.wait;  // the last one took it
+    for (size_t i = 0; i < meetings.size(); i++) {
+      if (i == 0 || meetings[i].wait != meetings[i - 1].wait) other_wakeups(meetings[i]);
+      other_waits(meetings[i]);
+    }
+  }
+
+ private:
+  static size_t position(const std::vector<const Access*>& list, uint32_t node) {
+    const auto at = std::partition_point(list.begin(), list.end(),
+                                         [&](const Access* one) { return one->node < node; });
+    return static_cast<size_t>(at - list.begin());
+  }
+
+  static bool overlap(const Access& one, const Access& other) {
+    return one.begin < other.end && other.begin < one.end;
+  }
+
+  // The access of a node in a list; none when it took something without waiting.
+  static const Access* of_node(const std::vector<const Access*>& list, uint32_t node) {
+    const size_t at = position(list, node);
+    return at < list.size() && list[at]->node == node ? list[at] : nullptr;
+  }
+
+  void other_wakeups(const Meeting& met) {
+    const Access* wait = of_node(waits_, met.wait);
+    if (wait == nullptr) return;
+    const auto fits = [&](const Access& other) {
+      if (other.node == met.wakeup || !overlap(*wait, other) || graph_.before(met.wait, other.node))
+        return false;
+      const auto taken = taken_by_.find(other.node);
+      return taken == taken_by_.end() || taken->second >= met.wait;
+    };
+    both_ways(wakeups_, position(wakeups_, met.wakeup), fits, [&](const Access& other) {
+      races_.add(model::CandidateKind::kWaitWakeups, {met.wait, met.wakeup, other.node}, object_);
+    });
+  }
+
+  void other_waits(const Meeting& met) {
+    const Access* wakeup = of_node(wakeups_, met.wakeup);
+    const bool children = model_.objects[object_].kind == ObjectKind::kChild;
+    const auto fits = [&](const Access& other) {
+      if (children && (wakeup == nullptr || !overlap(*wakeup, other))) return false;
+      return graph_.concurrent(other.node, met.wait) && !graph_.before(other.node, met.wakeup);
+    };
+    both_ways(waits_, position(waits_, met.wait), fits, [&](const Access& other) {
+      races_.add(model::CandidateKind::kWakeupWaits, {met.wakeup, met.wait, other.node}, object_);
+    });
+  }
+
+  template <typename Fits, typename Report>
+  void both_ways(const std::vector<const Access*>& list, size_t from, Fits fits, Report report) {
+    uint32_t kept = 0;
+    uint32_t last = ~0u;
+    for (size_t i = from; i < list.size() && i < from + kLook && kept < kKeep; i++) {
+      if (list[i]->node == last || !fits(*list[i])) continue;
+      last = list[i]->node;
+      report(*list[i]);
+      kept++;
+    }
+    kept = 0;
+    for (size_t i = from; i > 0 && i + kLook > from && kept < kKeep; i--) {
+      if (list[i - 1]->node == last || !fits(*list[i - 1])) continue;
+      last = list[i - 1]->node;
+      report(*list[i - 1]);
+      kept++;
+    }
+  }
+
+  const Model& model_;
+  const Graph& graph_;
+  RaceCollector& races_;
+  uint32_t object_ = 0;
+  std::vector<const Access*> wakeups_, waits_;
+  std::unordered_map<uint32_t, uint32_t> taken_by_;
+};
+
+// Every call of the target loads the signal; those before its delivery that were not over when it
+// was sent could have met it.
+void signal_races(const Recording& recording, const Model& model, const Graph& graph,
+                  const Edge& edge, RaceCollector& races) {
+  const Node& delivered = model.nodes[edge.to];
+  const auto& nodes = model.tasks[delivered.task].nodes;
+  for (uint32_t back = 1; back < delivered.position && back <= kLook; back++) {
+    const uint32_t call = nodes[delivered.position - 1 - back];
+    if (graph.before(call, edge.from)) break;
+    if (recording.events()[model.nodes[call].event].head().kind != DEADHEAT_PROCESS_SYSCALL)
+      continue;
+    races.add(model::CandidateKind::kWakeupWaits, {edge.from, edge.to, call}, edge.object);
+  }
+}
+
+}  // namespace
+
+void find_wait_races(const Recording& recording, const Model& model, const Graph& graph,
+                     RaceCollector& races) {
+  std::unordered_map<uint32_t, std::vector<Meeting>> meetings;
+  for (const Edge& edge : model.edges) {
+    if (edge.object == ~0u) continue;
+    if (model.objects[edge.object].kind == ObjectKind::kSignal)
+      signal_races(recording, model, graph, edge, races);
+    else
+      meetings[edge.object].push_back({edge.from, edge.to});
+  }
+  std::unordered_map<uint32_t, std::vector<const Access*>> accesses;
+  for (const Access& access : model.accesses)
+    if (access.role != AccessRole::kPlain && meetings.contains(access.object))
+      accesses[access.object].push_back(&access);
+  WaitScan scan(model, graph, races);
+  for (uint32_t object = 0; object < model.objects.size(); object++)
+    if (const auto found = meetings.find(object); found != meetings.end())
+      scan.object(object, std::move(found->second), accesses[object]);
+}
+
+ProcessRaces find_races(const Recording& recording, const Model& model, const Graph& graph,
+                        const RaceOptions& options) {
+  RaceCollector races(recording, model, options);
+  find_load_store_races(model, graph, races);
+  find_wait_races(recording, model, graph, races);
+  return races.take();
+}
+
+}  // namespace deadheat::process

@@ -1,0 +1,64 @@
+#include "lib/process/replay/order_plan.h"
+
+#include <algorithm>
+
+namespace deadheat::process {
+
+OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branch& branch)
+    : recording_(recording),
+      model_(model),
+      in_cut_(model.nodes.size()),
+      done_(model.nodes.size()),
+      by_object_(model.objects.size()),
+      open_from_(model.objects.size()) {
+  std::vector<uint32_t> node_of(recording.events().size(), kNoNode);
+  for (uint32_t node = 0; node < model.nodes.size(); node++) {
+    const Node& one = model.nodes[node];
+    node_of[one.event] = node;
+    const bool anchor =
+        std::find(branch.order.begin(), branch.order.end(), node) != branch.order.end();
+    in_cut_[node] = !anchor && one.position <= branch.cut[one.task];
+  }
+  for (uint32_t access = 0; access < model.accesses.size(); access++)
+    by_object_[model.accesses[access].object].push_back(access);
+  std::map<int32_t, const Task*>
+      tasks;  // numbers are not used again within a recording's namespace
+  for (const Task& task : model.tasks) tasks[task.id] = &task;
+  for (uint32_t event = 0; event < recording.events().size(); event++) {
+    const auto task = tasks.find(recording.events()[event].head().task);
+    if (task != tasks.end()) steps_[task->second->path].push_back({event, node_of[event]});
+  }
+}
+
+const std::vector<OrderPlan::Step>* OrderPlan::steps(const std::string& path) const {
+  const auto found = steps_.find(path);
+  return found == steps_.end() ? nullptr : &found->second;
+}
+
+void OrderPlan::done(uint32_t node) { done_[node] = true; }
+
+bool OrderPlan::conflicts(const Access& one, const Access& other) const {
+  return (one.store || other.store) && one.begin < other.end && other.begin < one.end &&
+         model_.nodes[one.node].task != model_.nodes[other.node].task;
+}
+
+uint32_t OrderPlan::waits_for(uint32_t node) {
+  const Node& mine = model_.nodes[node];
+  const uint64_t begin = recording_.events()[mine.event].head().begin;
+  for (uint32_t i = 0; i < mine.accesses; i++) {
+    const Access& access = model_.accesses[mine.first_access + i];
+    const std::vector<uint32_t>& list = by_object_[access.object];
+    size_t& open = open_from_[access.object];
+    const auto settled = [&](uint32_t other) { return done_[other] || !in_cut_[other]; };
+    while (open < list.size() && settled(model_.accesses[list[open]].node)) open++;
+    for (size_t at = open; at < list.size(); at++) {
+      const Access& other = model_.accesses[list[at]];
+      if (other.node >= node) break;
+      if (settled(other.node) || !conflicts(access, other)) continue;
+      if (recording_.events()[model_.nodes[other.node].event].head().end < begin) return other.node;
+    }
+  }
+  return kNoNode;
+}
+
+}  // namespace deadheat::process

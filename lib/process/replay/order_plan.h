@@ -1,0 +1,51 @@
+// Which node of a recording must wait for which when it is run again: on each object, conflicting
+// accesses come in the recorded order, as far as the brackets tell one and as far as the branch
+// keeps it.
+//
+// Naive: node n waits for every earlier node m of another task that conflicts with it, is in the
+// cut and whose bracket ended before n's began. Per object the done prefix is skipped, so that a
+// check looks only at what is still open.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/process/model/model.h"
+#include "lib/process/races/branch.h"
+#include "lib/process/recording.h"
+
+namespace deadheat::process {
+
+constexpr uint32_t kNoNode = ~0u;
+
+class OrderPlan {
+ public:
+  struct Step {
+    uint32_t event = 0;
+    uint32_t node = kNoNode;
+  };
+
+  OrderPlan(const Recording& recording, const Model& model, const Branch& branch);
+
+  // What the recorded task of that path did, in its order; null: there was none.
+  const std::vector<Step>* steps(const std::string& path) const;
+  bool in_cut(uint32_t node) const { return in_cut_[node]; }
+  bool is_done(uint32_t node) const { return done_[node]; }
+  void done(uint32_t node);
+  // A node that it must wait for, or kNoNode.
+  uint32_t waits_for(uint32_t node);
+
+ private:
+  bool conflicts(const Access& one, const Access& other) const;
+
+  const Recording& recording_;
+  const Model& model_;
+  std::map<std::string, std::vector<Step>> steps_;
+  std::vector<bool> in_cut_, done_;
+  std::vector<std::vector<uint32_t>> by_object_;  // accesses, in recorded order
+  std::vector<size_t> open_from_;  // per object: all before are done or outside the cut
+};
+
+}  // namespace deadheat::process

@@ -1,0 +1,86 @@
+// Runs a recorded command again under control: every task is held at its next call until the plan
+// lets it go, in the order of the recording or of a branch of it; then everything goes live
+// (RacePro, section 6.2).
+//
+// A task of the new execution is the recorded task of the same path (which child of which). Its
+// calls are matched one by one with those recorded; a call that is not the next one is looked for a
+// little further on, and what was skipped counts as done. Calls that are nowhere run free and are
+// counted. When nobody can move, the order is relaxed where that costs least: first a wait for
+// something that will not come, then tasks at the end of the cut, and last the anchors themselves:
+// then the branch has diverged.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "lib/process/replay/order_plan.h"
+#include "lib/process/trace/tracer.h"
+
+namespace deadheat::process {
+
+struct ReplayReport {
+  bool reached = false;     // the anchors happened in the branch's order; or the recording was
+                            // followed to its end
+  std::string diverged;     // where and why, if not
+  bool infeasible = false;  // the order contradicts what the program does; else we lost control
+  uint64_t matched = 0, extra = 0, skipped = 0, relaxed = 0;
+  std::string first;       // the first call that was extra or skipped, and whose
+  uint64_t live_from = 0;  // the recording's number at which it went live; 0: never
+};
+
+class Replayer : public Controller {
+ public:
+  // `patience_s`: how long the anchors may take.
+  Replayer(const Recording& recording, const Model& model, const Branch& branch, double patience_s);
+
+  bool may_go(TracedTask& task) override;
+  std::optional<std::pair<int64_t, std::string>> answer(TracedTask& task) override;
+  void going(Tracer& tracer, TracedTask& task) override;
+  void left(TracedTask& task) override;
+  void forked(TracedTask& parent, TracedTask& child) override;
+  void ended(TracedTask& task) override;
+  bool deliver(TracedTask& task, const siginfo_t& signal, bool at_call) override;
+  void delivered(TracedTask& task, int signal) override;
+  bool stuck(Tracer& tracer) override;
+
+  const ReplayReport& report();
+
+ private:
+  struct State {
+    const std::vector<OrderPlan::Step>* steps = nullptr;
+    size_t next = 0;
+    std::optional<OrderPlan::Step> current;
+    bool forced = false;  // goes whatever the plan says
+    bool looked_for_end = false;
+    int awaited = 0;       // a signal that came before the call at which the task stands
+    int32_t specific = 0;  // the child that its wait was told to take
+  };
+  State& state(const TracedTask& task);
+  bool matches(const Event& event, const TracedTask& task) const;
+  void look_up(State& state, const TracedTask& task);
+  void look_up_end(State& state);
+  void note(const char* what, const Event& event, const TracedTask& task);
+  void finish(const OrderPlan::Step& step, uint64_t number);
+  int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
+  bool may_go_now(State& state);
+  bool has_signal(const TracedTask& task, int signal) const;
+  bool signal_is_due(State& state, TracedTask& task);
+  void go_live(uint64_t number);
+  void diverge(std::string why, bool infeasible);
+  std::string describe(uint32_t node) const;
+
+  const Recording& recording_;
+  const Model& model_;
+  const Branch& branch_;
+  OrderPlan plan_;
+  double patience_s_;
+  std::map<std::string, State> states_;
+  size_t anchors_done_ = 0;
+  bool live_ = false;
+  int64_t clock_shift_ns_ = 0;
+  const Tracer* tracer_ = nullptr;
+  ReplayReport report_;
+};
+
+}  // namespace deadheat::process

@@ -1,0 +1,223 @@
+#include "lib/process/replay/run.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/file.h"
+#include "lib/process/json_bytes.h"
+#include "lib/process/trace/recorder.h"
+
+namespace deadheat::process {
+namespace {
+
+using nlohmann::json;
+
+// The run happens in another process: its report comes back as text.
+std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) {
+  json all;
+  if (!result) {
+    all["error"] = {result.error().message, result.error().hint};
+  } else {
+    const TraceResult& trace = result.value();
+    all["status"] = trace.status;
+    all["signal"] = trace.signal;
+    all["timed_out"] = trace.timed_out;
+    all["events"] = trace.events;
+    all["unmodelled"] = trace.unmodelled;
+    all["processes"] = trace.processes;
+    all["opened"] = json::array();
+    for (const std::string& path : trace.opened) all["opened"].push_back(bytes_to_json(path));
+    all["left_running"] = trace.left_running;
+    all["stuck_as"] = trace.stuck_as;
+    all["failed"] = json::array();
+    for (const FailedCommand& one : trace.failed)
+      all["failed"].push_back(
+          {{"words", one.words}, {"status", one.status}, {"signal", one.signal}});
+    all["replay"] = {{"reached", replay.reached},       {"diverged", replay.diverged},
+                     {"infeasible", replay.infeasible}, {"matched", replay.matched},
+                     {"extra", replay.extra},           {"skipped", replay.skipped},
+                     {"relaxed", replay.relaxed},       {"first", replay.first},
+                     {"live_from", replay.live_from}};
+  }
+  return all.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+Result<RunReport> unpack(const std::string& bytes) {
+  const json all = json::parse(bytes, nullptr, false);
+  if (!all.is_object()) return Error{"the sandbox ended without a report", ""};
+  if (all.contains("error")) return Error{all["error"][0], all["error"][1]};
+  RunReport report;
+  TraceResult& trace = report.trace;
+  trace.status = all["status"];
+  trace.signal = all["signal"];
+  trace.timed_out = all["timed_out"];
+  trace.events = all["events"];
+  trace.unmodelled = all["unmodelled"].get<std::map<std::string, uint64_t>>();
+  trace.processes = all["processes"].get<std::vector<int>>();
+  for (const json& path : all["opened"]) trace.opened.insert(bytes_from_json(path));
+  trace.left_running = all["left_running"];
+  trace.stuck_as = all["stuck_as"];
+  for (const json& one : all["failed"])
+    trace.failed.push_back(
+        {one["words"].get<std::vector<std::string>>(), one["status"], one["signal"]});
+  const json& replay = all["replay"];
+  report.replay = {replay["reached"], replay["diverged"], replay["infeasible"],
+                   replay["matched"], replay["extra"],    replay["skipped"],
+                   replay["relaxed"], replay["first"],    replay["live_from"]};
+  return report;
+}
+
+struct Streams {
+  ScopedFd in, out, err;
+};
+
+Result<Streams> open_streams(const RunSpec& spec) {
+  Streams streams;
+  if (!spec.input.empty()) {
+    auto in = open_for_reading(spec.input);
+    if (!in) return in.error();
+    streams.in = std::move(*in);
+  }
+  for (const bool error : {false, true}) {
+    const std::string path = spec.folder + (error ? "/err" : "/out");
+    ScopedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+    if (!file.valid()) return errno_error("create", path, errno);
+    (error ? streams.err : streams.out) = std::move(file);
+  }
+  return streams;
+}
+
+Command command_of(const RunSpec& spec, const Streams& streams) {
+  Command command;
+  command.words = spec.about.command;
+  command.directory = spec.about.directory;
+  command.environment = spec.about.environment;
+  command.user = spec.about.user;
+  command.group = spec.about.group;
+  command.mask = spec.about.mask;
+  command.standard_in = streams.in.get();
+  command.standard_out = streams.out.get();
+  command.standard_error = streams.err.get();
+  return command;
+}
+
+TraceOptions trace_options(const RunSpec& spec) {
+  TraceOptions options;
+  options.calls = spec.kind != RunKind::kUndisturbed;
+  options.note_files = spec.kind == RunKind::kRecord;
+  options.timeout_s = spec.timeout_s;
+  options.most_tasks = spec.sandbox.most_processes;
+  if (spec.writer)
+    options.sink = [writer = spec.writer.get()](std::string_view event) { writer->append(event); };
+  return options;
+}
+
+std::string trace_inside(Inside& inside, const RunSpec& spec, const Command& command) {
+  ReplayReport replay;
+  std::optional<Result<TraceResult>> result;
+  const auto run = [&](Controller& controller) {
+    result = Tracer(inside, trace_options(spec), controller).run(command);
+  };
+  if (spec.kind == RunKind::kReplay) {
+    Replayer replayer(*spec.recording, *spec.model, spec.branch, spec.patience_s);
+    run(replayer);
+    replay = replayer.report();
+  } else if (spec.kind == RunKind::kSerial) {
+    Serial serial(spec.policy);
+    run(serial);
+  } else if (spec.kind == RunKind::kRecord) {
+    Recorder recorder;
+    run(recorder);
+  } else {
+    Controller free;
+    run(free);
+  }
+  if (spec.writer) spec.writer->flush();
+  return pack(*result, replay);
+}
+
+// Nobody but the source outside watches; nothing here slows the command down.
+std::string run_inside(Inside& inside, const RunSpec& spec, const Command& command, int gate) {
+  char go;
+  if (::read(gate, &go, 1) != 1) return {};
+  const auto started = inside.start(command, [] {});
+  if (!started) return pack(started.error(), {});
+  const int status = inside.wait_for(started.value());
+  // What it left behind may end by itself; servers do not.
+  const auto patience =
+      std::chrono::steady_clock::now() + std::chrono::duration<double>(TraceOptions().linger_s);
+  TraceResult result;
+  while (::kill(-1, 0) == 0 && std::chrono::steady_clock::now() < patience) {
+    while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+    }
+    ::usleep(5000);
+  }
+  inside.end_all();
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+  result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  (void)spec;
+  return pack(result, {});
+}
+
+}  // namespace
+
+Result<Run> Run::start(RunSpec wanted) {
+  auto spec = std::make_unique<RunSpec>(std::move(wanted));
+  spec->sandbox.keep_upper = spec->folder + "/upper";
+  // The tracer ends the run in good order; the sandbox only if that fails.
+  spec->sandbox.timeout_s = spec->timeout_s > 0 ? spec->timeout_s + 20 : 0;
+  auto streams = open_streams(*spec);
+  if (!streams) return streams.error();
+  int gate[2] = {-1, -1};
+  if (spec->watched && ::pipe2(gate, O_CLOEXEC) != 0)
+    return errno_error("cannot make", "a pipe", errno);
+  const ScopedFd closed_here(gate[0]);
+  ScopedFd opens(gate[1]);
+  auto sandbox = Sandbox::create(spec->sandbox);
+  if (!sandbox) return sandbox.error();
+  const Command command = command_of(*spec, *streams);
+  const Status started = sandbox->start([&spec = *spec, command, gate = gate[0]](Inside& inside) {
+    return spec.watched ? run_inside(inside, spec, command, gate)
+                        : trace_inside(inside, spec, command);
+  });
+  if (!started) return started.error();
+  return Run(std::move(*sandbox), std::move(spec), std::move(opens));
+}
+
+void Run::go() {
+  if (::write(gate_.get(), "g", 1) != 1) sandbox_.kill();
+}
+
+Result<RunReport> Run::finish() {
+  auto result = sandbox_.finish();
+  if (!result) return result.error();
+  if (result->bytes.empty()) {
+    RunReport report;
+    report.lost = true;
+    report.trace.timed_out = result->timed_out;
+    report.problems = result->problems;
+    return report;
+  }
+  auto report = unpack(result->bytes);
+  if (!report) return report.error();
+  report->problems = std::move(result->problems);
+  return report;
+}
+
+Result<RunReport> run_to_end(RunSpec spec) {
+  const auto started = std::chrono::steady_clock::now();
+  auto run = Run::start(std::move(spec));
+  if (!run) return run.error();
+  auto report = run->finish();
+  if (report)
+    report->seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
+  return report;
+}
+
+}  // namespace deadheat::process

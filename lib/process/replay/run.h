@@ -1,0 +1,61 @@
+// One run of a command in a sandbox: recorded, undisturbed, serial, or a branch of a recording.
+// Many may go on at a time.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/process/replay/replayer.h"
+#include "lib/process/replay/serial.h"
+#include "lib/process/sandbox/sandbox.h"
+
+namespace deadheat::process {
+
+enum class RunKind : uint8_t { kRecord, kUndisturbed, kSerial, kReplay };
+
+struct RunSpec {
+  RunKind kind = RunKind::kUndisturbed;
+  SerialPolicy policy = SerialPolicy::kChildFirst;  // kSerial
+  const Recording* recording = nullptr;             // kReplay: these three
+  const Model* model = nullptr;
+  Branch branch;
+  RecordingInfo about;  // the command and its surroundings
+  std::string folder;   // there already; gets out, err and, from the sandbox, upper/
+  std::string input;    // file for standard input; empty: nothing to read
+  std::shared_ptr<RecordingWriter> writer;  // gets the events; none: they are not kept
+  bool watched = false;  // kRecord by a source outside: not traced, and held until go()
+  double timeout_s = 60;
+  double patience_s = 10;  // kReplay: for the anchors
+  SandboxOptions sandbox;
+};
+
+struct RunReport {
+  TraceResult trace;
+  ReplayReport replay;
+  double seconds = 0;
+  std::vector<std::string> problems;
+  bool lost = false;  // the sandbox itself died; nothing can be said
+};
+
+class Run {
+ public:
+  static Result<Run> start(RunSpec spec);
+  int done_fd() const { return sandbox_.done_fd(); }
+  int init_pid() const { return sandbox_.init_pid(); }
+  const RunSpec& spec() const { return *spec_; }
+  void go();  // a watched run begins
+  Result<RunReport> finish();
+  void kill() { sandbox_.kill(); }
+
+ private:
+  Run(Sandbox sandbox, std::unique_ptr<RunSpec> spec, ScopedFd gate)
+      : sandbox_(std::move(sandbox)), spec_(std::move(spec)), gate_(std::move(gate)) {}
+  Sandbox sandbox_;
+  std::unique_ptr<RunSpec> spec_;
+  ScopedFd gate_;
+};
+
+Result<RunReport> run_to_end(RunSpec spec);
+
+}  // namespace deadheat::process

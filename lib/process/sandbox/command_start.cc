@@ -1,0 +1,90 @@
+#include "lib/process/sandbox/command_start.h"
+
+#include <fcntl.h>
+#include <grp.h>
+#include <signal.h>
+#include <sys/personality.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lib/process/sandbox/identity.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr int kNotFound = 127, kNotExecutable = 126;  // as shells say it
+
+[[noreturn]] void give_up(const std::string& what, int number) {
+  const std::string text = "deadheat: " + what + ": " + std::strerror(number) + "\n";
+  [[maybe_unused]] const ssize_t ignored = ::write(STDERR_FILENO, text.data(), text.size());
+  ::_exit(number == ENOENT ? kNotFound : kNotExecutable);
+}
+
+void set_streams(const Command& command) {
+  int from[3] = {command.standard_in, command.standard_out, command.standard_error};
+  for (int& fd : from) {
+    if (fd < 0) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);  // 0 to 2 are about to be replaced
+  }
+  for (int i = 0; i < 3; ++i)
+    if (from[i] < 0 || ::dup2(from[i], i) < 0) ::_exit(kNotExecutable);
+  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+void set_identity(const Command& command) {
+  drop_machine_capabilities();
+  if (command.user == ::getuid() && command.group == ::getgid()) return;
+  const gid_t group = command.group;
+  if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
+      ::setresuid(command.user, command.user, command.user) != 0)
+    give_up("cannot become user " + std::to_string(command.user), errno);
+}
+
+[[noreturn]] void become(const Command& command, const std::function<void()>& before_exec) {
+  ::setsid();  // a signal to its process group must not leave the group
+  set_streams(command);
+  sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  // A size of 1 means: no core, and none for a handler of the machine either (0 would still feed
+  // that one).
+  const rlimit no_core = {1, 1};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  set_identity(command);
+  ::prctl(PR_SET_DUMPABLE, 1, 0, 0,
+          0);  // init is not, for its descriptors' sake; this one may be traced
+  if (command.same_addresses) ::personality(ADDR_NO_RANDOMIZE);
+  ::umask(command.mask);
+  if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0)
+    give_up("cannot enter " + command.directory, errno);
+  std::vector<char*> words, environment;
+  for (const std::string& word : command.words) words.push_back(const_cast<char*>(word.c_str()));
+  for (const std::string& one : command.environment)
+    environment.push_back(const_cast<char*>(one.c_str()));
+  words.push_back(nullptr);
+  environment.push_back(nullptr);
+  environ = environment.data();  // its PATH is the one that counts
+  if (before_exec) before_exec();
+  ::execvp(words[0], words.data());
+  give_up("cannot execute " + command.words[0], errno);
+}
+
+}  // namespace
+
+Result<int> start_command(const Command& command, const std::function<void()>& before_exec) {
+  if (command.words.empty()) return Error{"no command was given", "put it after --"};
+  const pid_t child = ::fork();
+  if (child < 0) return Error{std::string("cannot fork: ") + std::strerror(errno), ""};
+  if (child == 0) become(command, before_exec);
+  return static_cast<int>(child);
+}
+
+}  // namespace deadheat::process

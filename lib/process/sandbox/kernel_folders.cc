@@ -1,0 +1,100 @@
+#include "lib/process/sandbox/kernel_folders.h"
+
+#include <fcntl.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+#include "lib/base/file.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
+
+// Nothing can be broken through these. Disks and the like are not there.
+constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
+
+Status mount_dev(const std::string& root, const std::string& shared, SandboxRoot& result) {
+  const std::string dev = root + "/dev";
+  if (::mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k") != 0)
+    return errno_error("cannot mount", "/dev", errno);
+  for (const char* name : kDevices) {
+    const std::string from = std::string("/dev/") + name, to = dev + "/" + name;
+    const ScopedFd made(::open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
+    if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0)
+      result.problems.push_back(from + " is missing inside: " + std::strerror(errno));
+  }
+  for (const auto& [target, name] : {std::pair{"/proc/self/fd", "/fd"},
+                                     {"/proc/self/fd/0", "/stdin"},
+                                     {"/proc/self/fd/1", "/stdout"},
+                                     {"/proc/self/fd/2", "/stderr"},
+                                     {"pts/ptmx", "/ptmx"}})
+    if (::symlink(target, (dev + name).c_str()) != 0)
+      return errno_error("cannot make", dev + name, errno);
+  for (const char* name : {"/pts", "/shm", "/mqueue"}) ::mkdir((dev + name).c_str(), 0755);
+  if (::mount("devpts", (dev + "/pts").c_str(), "devpts", MS_NOSUID | MS_NOEXEC,
+              "newinstance,ptmxmode=0666,mode=620") != 0)
+    result.problems.push_back(std::string("no terminals inside: ") + std::strerror(errno));
+  if (::mount(shared.c_str(), (dev + "/shm").c_str(), nullptr, MS_BIND, nullptr) != 0)
+    result.problems.push_back(std::string("no /dev/shm inside: ") + std::strerror(errno));
+  if (::mount("mqueue", (dev + "/mqueue").c_str(), "mqueue", kQuiet, nullptr) != 0)
+    ::rmdir((dev + "/mqueue").c_str());  // a kernel without message queues
+  return Ok{};
+}
+
+Status mount_sys(const std::string& root, bool own_network, int old_sys) {
+  const std::string sys = root + "/sys";
+  if (own_network && ::mount("sysfs", sys.c_str(), "sysfs", kQuiet | MS_RDONLY, nullptr) == 0)
+    return Ok{};
+  const std::string from = "/proc/self/fd/" + std::to_string(old_sys);
+  if (::mount(from.c_str(), sys.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
+      !make_read_only(sys))
+    return errno_error("cannot mount", "/sys", errno);
+  return Ok{};
+}
+
+}  // namespace
+
+bool make_read_only(const std::string& mounted) {
+  mount_attr attributes = {};
+  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  if (::mount_setattr(AT_FDCWD, mounted.c_str(), AT_RECURSIVE, &attributes, sizeof attributes) == 0)
+    return true;
+  // Before Linux 5.12: the top one alone, with the flags that may not be taken away.
+  const unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | kQuiet;
+  return ::mount(nullptr, mounted.c_str(), nullptr, flags, nullptr) == 0;
+}
+
+Status mount_proc(const std::string& root, SandboxRoot& result) {
+  const std::string proc = root + "/proc";
+  if (::mount("proc", proc.c_str(), "proc", kQuiet, nullptr) != 0)
+    return Error{std::string("cannot mount a /proc of its own: ") + std::strerror(errno),
+                 "in a container this needs an unmasked /proc (docker run --security-opt "
+                 "systempaths=unconfined, or --privileged)"};
+  result.last_pid =
+      ScopedFd(::open((proc + "/sys/kernel/ns_last_pid").c_str(), O_WRONLY | O_CLOEXEC));
+  return Ok{};
+}
+
+Status mount_kernel_folders(const std::string& root, const std::string& shared, bool own_network,
+                            int old_sys, SandboxRoot& result) {
+  if (Status done = mount_proc(root, result); !done) return done;
+  if (Status done = mount_dev(root, shared, result); !done) return done;
+  if (Status done = mount_sys(root, own_network, old_sys); !done) return done;
+  if (::geteuid() != 0) return Ok{};
+  // Settings of the whole machine that its root may change.
+  for (const char* name : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}) {
+    const std::string path = root + name;
+    if (::access(path.c_str(), F_OK) != 0) continue;
+    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        !make_read_only(path))
+      result.problems.push_back(std::string(name) + " is the machine's own inside");
+  }
+  return Ok{};
+}
+
+}  // namespace deadheat::process

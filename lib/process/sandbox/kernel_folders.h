@@ -1,0 +1,19 @@
+// /proc, /dev and /sys of a sandbox.
+#pragma once
+
+#include <string>
+
+#include "lib/base/result.h"
+#include "lib/process/sandbox/sandbox_root.h"
+
+namespace deadheat::process {
+
+// Below `root`; the old tree is still in place. `old_sys` is the machine's /sys, which something
+// covers; `shared` becomes /dev/shm.
+Status mount_kernel_folders(const std::string& root, const std::string& shared, bool own_network,
+                            int old_sys, SandboxRoot& result);
+// A /proc of the calling process's PID namespace.
+Status mount_proc(const std::string& root, SandboxRoot& result);
+bool make_read_only(const std::string& mounted);
+
+}  // namespace deadheat::process

@@ -1,0 +1,282 @@
+#include "lib/process/sandbox/sandbox.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/process/sandbox/identity.h"
+#include "lib/process/sandbox/limits.h"
+#include "lib/process/sandbox/sandbox_init.h"
+#include "lib/process/sandbox/scratch.h"
+
+namespace deadheat::process {
+
+namespace {
+
+constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
+
+// What this process holds of its sandboxes. A new init is a copy of the tool: it must not keep the
+// others' pipes open, or they would never see that the tool is gone.
+std::vector<int>& held() {
+  static std::vector<int> descriptors;
+  return descriptors;
+}
+
+// fork() with namespaces. Not the library's: that one cannot; its locks are safe because the tool
+// forks from its only thread. Returns as fork does.
+pid_t fork_into(uint64_t flags, int& handle) {
+  clone_args arguments = {};
+  arguments.flags = flags | CLONE_PIDFD;
+  arguments.pidfd = reinterpret_cast<uint64_t>(&handle);
+  arguments.exit_signal = SIGCHLD;
+  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+std::string read_to_end(int fd) {
+  std::string text;
+  char buffer[4096];
+  for (;;) {
+    const ssize_t size = ::read(fd, buffer, sizeof buffer);
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return text;
+    text.append(buffer, static_cast<size_t>(size));
+  }
+}
+
+std::string read_from_start(int fd) {
+  ::lseek(fd, 0, SEEK_SET);
+  return read_to_end(fd);
+}
+
+// A tmpfs has had `user.` attributes, which an overlay without root needs, since Linux 6.6.
+bool tmpfs_is_enough(bool user_namespace) {
+  utsname name = {};
+  int major = 0, minor = 0;
+  if (!user_namespace || ::uname(&name) != 0) return true;
+  if (std::sscanf(name.release, "%d.%d", &major, &minor) != 2) return true;
+  return major > 6 || (major == 6 && minor >= 6);
+}
+
+}  // namespace
+
+struct Sandbox::State {
+  SandboxOptions options;
+  bool user_namespace = false;
+  Scratch scratch;
+  ProcessLimit limit;
+  InitReport* report = nullptr;
+  ScopedFd alive, bytes, handle;
+  int pid = -1;
+  bool namespaces = true;
+  std::vector<std::string> problems;
+
+  ~State();
+  Status prepare();
+  Status start_once(const Body& body, uint64_t flags);
+  Status read_answer(const std::string& answer);
+  void hold() { held().insert(held().end(), {alive.get(), bytes.get(), handle.get()}); }
+  void let_go();
+  void send(int signal) const {
+    ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
+  }
+  siginfo_t reap();
+};
+
+Sandbox::State::~State() {
+  if (pid > 0) {
+    send(SIGKILL);
+    reap();
+  }
+  if (report != nullptr) ::munmap(report, sizeof *report);
+}
+
+// Closes too: the tool's end of the pipes, the handle.
+void Sandbox::State::let_go() {
+  for (ScopedFd* fd : {&alive, &bytes, &handle}) {
+    std::erase(held(), fd->get());
+    ScopedFd closed(fd->release());
+  }
+  pid = -1;
+}
+
+siginfo_t Sandbox::State::reap() {
+  siginfo_t info = {};
+  while (::waitid(P_PIDFD, static_cast<id_t>(handle.get()), &info, WEXITED | __WALL) != 0 &&
+         errno == EINTR) {
+  }
+  pid = -1;
+  return info;
+}
+
+Status Sandbox::State::prepare() {
+  user_namespace = !may_mount();
+  if (!options.keep_upper.empty() && ::mkdir(options.keep_upper.c_str(), 0755) != 0 &&
+      errno != EEXIST)
+    return errno_error("cannot make", options.keep_upper, errno);
+  if (options.in_place) return Ok{};
+  const std::string obstacle = user_namespace ? user_namespace_obstacle() : "";
+  if (obstacle.find("is 0") != std::string::npos) return namespaces_error(EPERM, true);
+  const auto types = read_file("/proc/filesystems");
+  if (types && types.value().find("\toverlay\n") == std::string::npos)
+    problems.push_back("this kernel may have no overlayfs (modprobe overlay)");
+  if (options.scratch.empty() && !tmpfs_is_enough(user_namespace)) {
+    const char* folder = std::getenv("TMPDIR");
+    options.scratch = folder == nullptr || *folder == '\0' ? "/tmp" : folder;
+  }
+  return Ok{};
+}
+
+Status Sandbox::State::read_answer(const std::string& answer) {
+  if (answer.starts_with('K')) {
+    for (const std::string_view line : split(std::string_view(answer).substr(1), '\n'))
+      if (!line.empty()) problems.emplace_back(line);
+    return Ok{};
+  }
+  const siginfo_t info = reap();
+  if (!answer.starts_with('E'))
+    return Error{"the sandbox's first process ended by " + std::to_string(info.si_status), ""};
+  const size_t nul = answer.find('\0');
+  Error error{answer.substr(1, nul - 1), answer.substr(nul + 1)};
+  if (const std::string why = user_namespace ? user_namespace_obstacle() : ""; !why.empty())
+    error.hint = why + (error.hint.empty() ? "" : "; ") + error.hint;
+  return error;
+}
+
+Status Sandbox::State::start_once(const Body& body, uint64_t flags) {
+  int alive_ends[2], ready_ends[2];
+  if (::pipe2(alive_ends, O_CLOEXEC) != 0) return Error{"no pipe: out of descriptors", ""};
+  const ScopedFd alive_in(alive_ends[0]);
+  alive = ScopedFd(alive_ends[1]);
+  if (::pipe2(ready_ends, O_CLOEXEC) != 0) return Error{"no pipe: out of descriptors", ""};
+  const ScopedFd ready(ready_ends[0]);
+  ScopedFd ready_out(ready_ends[1]);
+  bytes = ScopedFd(::memfd_create("deadheat-result", MFD_CLOEXEC));
+  if (!bytes.valid()) return Error{"no memory file: out of descriptors", ""};
+
+  InitRequest request;
+  request.options = &options;
+  request.limit = &limit;
+  request.report = report;
+  request.namespaces = namespaces = flags != 0;
+  request.user_namespace = (flags & CLONE_NEWUSER) != 0;
+  request.user = ::geteuid();
+  request.group = ::getegid();
+  request.scratch = scratch.folder();
+  request.alive = alive_in.get();
+  request.ready = ready_out.get();
+  request.bytes = bytes.get();
+  int pid_handle = -1;
+  const pid_t child = fork_into(flags, pid_handle);
+  if (child < 0) return namespaces_error(errno, request.user_namespace);
+  if (child == 0) {
+    for (const int fd : held()) ::close(fd);
+    ::close(alive.release());
+    run_init(request, body);
+  }
+  pid = child;
+  handle = ScopedFd(pid_handle);
+  ready_out = ScopedFd();
+  hold();
+  Status answer = read_answer(read_to_end(ready.get()));
+  if (!answer) let_go();
+  return answer;
+}
+
+Sandbox::Sandbox(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Sandbox::Sandbox(Sandbox&&) noexcept = default;
+Sandbox& Sandbox::operator=(Sandbox&&) noexcept = default;
+Sandbox::~Sandbox() {
+  if (state_ != nullptr && state_->pid > 0) {
+    kill();
+    state_->reap();
+  }
+  if (state_ != nullptr) state_->let_go();
+}
+
+Result<Sandbox> Sandbox::create(const SandboxOptions& options) {
+  auto state = std::make_unique<State>();
+  state->options = options;
+  if (Status prepared = state->prepare(); !prepared) return prepared.error();
+  return Sandbox(std::move(state));
+}
+
+Status Sandbox::start(Body body) {
+  State& state = *state_;
+  if (state.pid > 0) return Error{"this sandbox already runs", ""};
+  if (state.report == nullptr) {
+    void* page = ::mmap(nullptr, sizeof(InitReport), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (page == MAP_FAILED) return Error{"no memory for a sandbox", ""};
+    state.report = static_cast<InitReport*>(page);
+  }
+  new (state.report) InitReport;
+  if (!state.options.in_place && !state.options.scratch.empty()) {
+    auto scratch = Scratch::create(state.options.scratch);
+    if (!scratch) return scratch.error();
+    state.scratch = std::move(*scratch);
+  }
+  state.limit = ProcessLimit(state.options.most_processes, state.user_namespace);
+  uint64_t flags = kNamespaces | (state.options.host_network ? 0 : CLONE_NEWNET);
+  if (state.user_namespace) flags |= CLONE_NEWUSER;
+  Status started = state.start_once(body, flags);
+  if (started || !state.options.in_place) return started;
+  // The real files and no namespaces: that works everywhere.
+  state.problems.push_back("its processes are not kept apart: " + started.error().message);
+  return state.start_once(body, 0);
+}
+
+int Sandbox::done_fd() const { return state_->handle.get(); }
+int Sandbox::init_pid() const { return state_->pid; }
+
+void Sandbox::kill() {
+  if (state_->pid <= 0) return;
+  // Without namespaces init has to end the others itself.
+  state_->send(state_->namespaces ? SIGKILL : SIGTERM);
+}
+
+Result<SandboxResult> Sandbox::finish() {
+  State& state = *state_;
+  if (state.pid <= 0) return Error{"this sandbox does not run", ""};
+  const siginfo_t info = state.reap();
+  SandboxResult result;
+  result.bytes = read_from_start(state.bytes.get());
+  result.timed_out = state.report->timed_out;
+  result.too_many_processes = state.report->too_many;
+  result.problems = std::move(state.problems);
+  if (info.si_code != CLD_EXITED) result.signal = info.si_status;
+  const std::string most = std::to_string(state.options.most_processes);
+  if (result.too_many_processes)
+    result.problems.push_back("more than " + most + " processes: all were ended");
+  if (state.limit.was_reached())
+    result.problems.push_back("it wanted more than " + most + " processes; forks failed");
+  if (state.report->kept != 0)
+    result.problems.push_back("the changed files could not be kept: " +
+                              std::string(std::strerror(state.report->kept)));
+  const bool complete = state.report->complete;
+  state.let_go();
+  state.limit = ProcessLimit();
+  state.scratch = Scratch();
+  if (!complete && result.signal == 0 && !result.timed_out && !result.too_many_processes)
+    return Error{
+        "the sandbox's first process ended early (status " + std::to_string(info.si_status) + ")",
+        ""};
+  return result;
+}
+
+}  // namespace deadheat::process

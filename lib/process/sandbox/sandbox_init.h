@@ -1,0 +1,38 @@
+// The sandbox's first process: what it does between its birth and the body, and after it.
+#pragma once
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <string>
+
+#include "lib/process/sandbox/limits.h"
+#include "lib/process/sandbox/sandbox.h"
+
+namespace deadheat::process {
+
+// A page that the tool and init both see.
+struct InitReport {
+  std::atomic<bool> complete{false};  // the body returned, and its bytes are written
+  std::atomic<bool> timed_out{false};
+  std::atomic<bool> too_many{false};  // processes; the watch ended it
+  std::atomic<int> kept{0};           // errno of keeping the changed files
+};
+
+struct InitRequest {
+  const SandboxOptions* options = nullptr;
+  const ProcessLimit* limit = nullptr;
+  InitReport* report = nullptr;
+  bool namespaces = true;
+  bool user_namespace = false;
+  uid_t user = 0;  // outside
+  gid_t group = 0;
+  std::string scratch;  // of this sandbox alone
+  int alive = -1;       // a pipe that closes when the tool is gone
+  int ready = -1;       // "K" and the problems, a line each; or "E", message, NUL, hint
+  int bytes = -1;       // file for what the body returns
+};
+
+[[noreturn]] void run_init(const InitRequest& request, const Sandbox::Body& body);
+
+}  // namespace deadheat::process

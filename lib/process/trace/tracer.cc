@@ -1,0 +1,458 @@
+#include "lib/process/trace/tracer.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/ptrace.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "lib/base/scoped_fd.h"
+#include "lib/process/event.h"
+#include "lib/process/syscall_table.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_TRACEVFORK |
+                          PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
+                          PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
+
+bool starts_tasks(uint32_t number) {
+  return number == SYS_clone || number == SYS_clone3 || number == SYS_fork || number == SYS_vfork;
+}
+
+std::vector<std::string> split_words(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\0', at), text.size());
+    words.push_back(text.substr(at, end - at));
+    at = end + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+bool Controller::deliver(TracedTask& /*task*/, const siginfo_t& /*signal*/, bool at_call) {
+  return at_call;
+}
+
+Tracer::Tracer(Inside& inside, TraceOptions options, Controller& controller)
+    : inside_(inside), options_(std::move(options)), controller_(controller) {}
+
+TracedTask* Tracer::find(int id) {
+  const auto found = tasks_.find(id);
+  return found == tasks_.end() ? nullptr : &found->second;
+}
+
+double Tracer::seconds() const {
+  return std::chrono::duration<double>(Clock::now() - started_).count();
+}
+
+void Tracer::emit(std::string_view event) {
+  result_.events++;
+  if (options_.sink) options_.sink(event);
+}
+
+void Tracer::note_file(const TracedTask& task, const std::string& link) {
+  if (!options_.note_files) return;
+  char path[4096];
+  const std::string name = "/proc/" + std::to_string(task.id()) + "/" + link;
+  const ssize_t size = ::readlink(name.c_str(), path, sizeof path);
+  if (size > 0 && path[0] == '/') result_.opened.emplace(path, static_cast<size_t>(size));
+}
+
+Result<TraceResult> Tracer::run(const Command& command) {
+  sigset_t child_signal;
+  sigemptyset(&child_signal);
+  sigaddset(&child_signal, SIGCHLD);
+  ::sigprocmask(SIG_BLOCK, &child_signal, nullptr);
+  // The child says that it is ready (it may not be traced before), and is told to go on once it is
+  // traced.
+  int gate[2];
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
+    return Error{"cannot make a socket: " + std::string(std::strerror(errno)), ""};
+  const ScopedFd ours(gate[1]);
+  const bool calls = options_.calls;
+  auto started = inside_.start(command, [&] {
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    ::close(gate[1]);
+    char go = 'r';
+    if (::write(gate[0], &go, 1) != 1 || ::read(gate[0], &go, 1) != 1) ::_exit(126);
+    if (calls && !install_call_filter()) ::_exit(126);
+  });
+  ::close(gate[0]);
+  if (!started) return started.error();
+  root_ = *started;
+  started_ = Clock::now();
+  char ready = 0;
+  if (::read(gate[1], &ready, 1) != 1) {  // it said why on its standard error
+    int status = 0;
+    ::waitpid(root_, &status, 0);
+    result_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 126;
+    return result_;
+  }
+  if (::ptrace(PTRACE_SEIZE, root_, nullptr, kOptions) != 0)
+    return Error{"cannot trace the command: " + std::string(std::strerror(errno)),
+                 "ptrace is refused here (a container without SYS_PTRACE, or a hardened kernel)"};
+  TracedTask& first = tasks_[root_];
+  first.tracee = Tracee(root_);
+  first.process = root_;
+  first.path = "0";
+  first.known = true;
+  result_.processes.push_back(root_);
+  if (::write(gate[1], "g", 1) != 1) return Error{"the command could not be started", ""};
+  while (!tasks_.empty()) {
+    int status = 0;
+    const int id = ::waitpid(-1, &status, __WALL | WNOHANG);
+    if (id > 0) {
+      handle(id, status);
+      release_held();
+      continue;
+    }
+    if (id < 0 && errno == ECHILD) break;
+    if (time_is_up()) break;
+    const bool someone_held =
+        std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.held; });
+    if (someone_held && nobody_moves()) {
+      if (controller_.stuck(*this)) {
+        release_held();
+        continue;
+      }
+      result_.stuck_as = "every task waits for another";
+      kill_all();
+      break;
+    }
+    wait_a_moment(someone_held ? 300000 : 20000000);
+  }
+  return result_;
+}
+
+void Tracer::wait_a_moment(long nanoseconds) {
+  sigset_t child_signal;
+  sigemptyset(&child_signal);
+  sigaddset(&child_signal, SIGCHLD);
+  const timespec patience{0, nanoseconds};
+  ::sigtimedwait(&child_signal, nullptr, &patience);
+}
+
+// The command's own time, or the time that what it left behind may take.
+bool Tracer::time_is_up() {
+  if (options_.timeout_s > 0 && seconds() > options_.timeout_s) {
+    result_.timed_out = !root_ended_;
+    result_.left_running = root_ended_ ? tasks_.size() : 0;
+    kill_all();
+    return true;
+  }
+  if (!root_ended_) return false;
+  const double since = std::chrono::duration<double>(Clock::now() - root_end_).count();
+  if (since < 0.2 || (since < options_.linger_s && !nobody_moves())) return false;
+  result_.left_running = tasks_.size();
+  kill_all();
+  return true;
+}
+
+void Tracer::kill_all() {
+  for (const auto& [id, task] : tasks_) ::kill(id, SIGKILL);
+  while (!tasks_.empty()) {
+    int status = 0;
+    const int id = ::waitpid(-1, &status, __WALL);
+    if (id < 0) break;
+    if (WIFSTOPPED(status))
+      ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // on its way out
+    else
+      tasks_.erase(id);
+  }
+}
+
+// Every task stands, or sleeps in a call that no clock will end. Looked at twice: who was just
+// woken still looks asleep.
+bool Tracer::nobody_moves() {
+  for (int look = 0; look < 2; look++) {
+    for (auto& [id, task] : tasks_) {
+      if (task.held || task.waiting) continue;
+      const char state = task.tracee.state();
+      if (state == 'Z' || state == 'X' || state == '\0') continue;
+      if (state == 't' || state == 'T') continue;
+      // A vfork's parent sleeps uninterruptibly until its child has executed something.
+      if (state == 'D' && task.in_call && starts_tasks(task.call.number())) continue;
+      if (state != 'S' || task.tracee.waits_for_time()) return false;
+    }
+    siginfo_t news{};
+    if (::waitid(P_ALL, 0, &news, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&
+        news.si_pid != 0)
+      return false;
+    if (look == 0) wait_a_moment(200000);
+  }
+  return true;
+}
+
+void Tracer::handle(int id, int status) {
+  if (WIFEXITED(status) || WIFSIGNALED(status)) return reaped(id, status);
+  if (!WIFSTOPPED(status)) return;
+  TracedTask& task = tasks_[id];  // new ones may stop before their creator does
+  if (task.id() == 0) task.tracee = Tracee(id);
+  const int event = status >> 16, signal = WSTOPSIG(status);
+  switch (event) {
+    case PTRACE_EVENT_SECCOMP:
+      return at_entry(task);
+    case PTRACE_EVENT_FORK:
+    case PTRACE_EVENT_VFORK:
+    case PTRACE_EVENT_CLONE:
+      return at_fork(task);
+    case PTRACE_EVENT_EXEC:
+      return at_exec(id);
+    case PTRACE_EVENT_EXIT:
+      return at_end(task);
+    case PTRACE_EVENT_STOP:
+      return at_stop(task, signal);
+    default:
+      break;
+  }
+  if (signal == (SIGTRAP | 0x80)) return at_exit_of_call(task);
+  at_signal(task, signal);
+}
+
+void Tracer::resume(TracedTask& task, int signal) {
+  task.held = false;
+  ::ptrace(task.in_call && options_.calls ? PTRACE_SYSCALL : PTRACE_CONT, task.id(), nullptr,
+           reinterpret_cast<void*>(static_cast<long>(signal)));
+}
+
+void Tracer::at_stop(TracedTask& task, int signal) {
+  if (signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU) {
+    ::ptrace(PTRACE_LISTEN, task.id(), nullptr, nullptr);  // stopped by job control: until SIGCONT
+    return;
+  }
+  if (!task.known) {
+    task.waiting = true;
+    return;
+  }
+  resume(task);
+}
+
+void Tracer::at_entry(TracedTask& task) {
+  const auto call = task.tracee.call();
+  if (!call) return;
+  task.in_call = true;
+  task.after_call = call->instruction;
+  task.call.enter(task.tracee, *call, task.process, number_);
+  const SyscallEntry& entry = syscall_entry(call->number);
+  if (entry.effect == Effect::kUnmodelled) result_.unmodelled[syscall_name(call->number)]++;
+  if (starts_tasks(call->number) && tasks_.size() >= options_.most_tasks) task.fed = {-EAGAIN, ""};
+  if (!task.fed) task.fed = controller_.answer(task);
+  task.held = true;
+  if (controller_.may_go(task)) go(task);
+}
+
+// Lets a held task make its call, or end.
+void Tracer::go(TracedTask& task) {
+  controller_.going(*this, task);
+  if (task.ending) {
+    emit_end(task, static_cast<int>(task.last_result));
+    return resume(task);
+  }
+  if (task.postpone) {
+    task.postpone = false;
+    task.postponed = task.tracee.skip_call();
+  } else {
+    task.call.edit().begin = ++number_;
+    if (task.fed) task.tracee.skip_call();
+    emit_sent(task);
+  }
+  for (; !task.deferred.empty(); task.deferred.pop_front()) {
+    task.sent_again.push_back(task.deferred.front());
+    ::syscall(SYS_tgkill, task.process, task.id(), task.deferred.front().si_signo);
+  }
+  resume(task);
+}
+
+void Tracer::release_held() {
+  bool again = true;
+  while (again) {
+    again = false;
+    for (auto& [id, task] : tasks_) {
+      if (!task.held || !controller_.may_go(task)) continue;
+      go(task);
+      again = true;
+    }
+  }
+}
+
+void Tracer::at_exit_of_call(TracedTask& task) {
+  if (!task.in_call) return resume(task);
+  if (task.postponed) {
+    task.postponed = task.in_call = false;
+    task.tracee.make_call_again(task.call.number());
+    return resume(task);
+  }
+  int64_t result = task.tracee.result().value_or(0);
+  if (task.fed) {
+    result = task.fed->first;
+    const uint32_t capture = syscall_entry(task.call.number()).capture;
+    const bool first = (capture & (kData0 | kClock0)) != 0 || task.call.number() == SYS_time;
+    const int argument = first ? 0 : capture & kClock1 ? 1 : -1;
+    if (argument >= 0 && task.call.argument(argument) != 0)
+      task.tracee.write({task.call.argument(argument)}, task.fed->second);
+    task.tracee.set_result(result);
+    task.fed.reset();
+  }
+  task.in_call = false;
+  task.last_result = result;
+  task.call.leave(task.tracee, result, ++number_);
+  const Effect effect = syscall_entry(task.call.number()).effect;
+  const bool told = result >= 0 && (effect == Effect::kFork || effect == Effect::kExec ||
+                                    effect == Effect::kExecAt);
+  if (!told) emit(task.call.event());
+  const bool opens =
+      effect == Effect::kOpen || effect == Effect::kOpenAt || effect == Effect::kOpenAt2;
+  if (opens && result >= 0) note_file(task, "fd/" + std::to_string(result));
+  controller_.left(task);
+  resume(task);
+}
+
+void Tracer::at_fork(TracedTask& parent) {
+  const int id = static_cast<int>(parent.tracee.message());
+  TracedTask& child = tasks_[id];
+  child.tracee = Tracee(id);
+  uint64_t flags = 0;
+  switch (parent.call.number()) {
+    case SYS_clone:
+      flags = parent.call.argument(0);
+      break;
+    case SYS_clone3:
+      flags = parent.tracee.read_as<uint64_t>({parent.call.argument(0)}).value_or(0);
+      break;
+    case SYS_vfork:
+      flags = CLONE_VM | CLONE_VFORK;
+      break;
+    default:
+      break;
+  }
+  const bool thread = flags & CLONE_THREAD;
+  child.process = thread ? parent.process : id;
+  child.path = parent.path + "." + std::to_string(parent.children++);
+  child.command = parent.command;
+  child.known = true;
+  if (!thread) result_.processes.push_back(id);
+  if ((flags & CLONE_VM) && !(flags & CLONE_VFORK))
+    child.shares_memory = parent.shares_memory = true;
+  if (options_.calls) {
+    PendingCall fork = parent.call;
+    deadheat_process_event& head = fork.edit();
+    head.kind = DEADHEAT_PROCESS_FORK;
+    head.end = ++number_;
+    head.result = id;
+    head.arguments[0] = (flags & CLONE_VM ? DEADHEAT_SHARE_MEMORY : 0) |
+                        (flags & CLONE_FILES ? DEADHEAT_SHARE_FILES : 0) |
+                        (flags & CLONE_FS ? DEADHEAT_SHARE_FOLDER : 0) |
+                        (flags & CLONE_SIGHAND ? DEADHEAT_SHARE_SIGNALS : 0) |
+                        (thread ? DEADHEAT_SHARE_PROCESS : 0) |
+                        (flags & CLONE_VFORK ? DEADHEAT_SHARE_VFORK : 0);
+    head.arguments[1] = static_cast<uint64_t>(child.process);
+    fork.attach(DEADHEAT_ATTACH_CLONE, 0, {reinterpret_cast<const char*>(&flags), sizeof flags});
+    emit(fork.event());
+  }
+  controller_.forked(parent, child);
+  if (child.waiting) {
+    child.waiting = false;
+    resume(child);
+  }
+  resume(parent);
+}
+
+void Tracer::at_exec(int id) {
+  const int before = static_cast<int>(tasks_[id].tracee.message());
+  if (before != id) {  // a thread that was not the leader took its place
+    auto node = tasks_.extract(before);
+    if (!node.empty()) {
+      tasks_.erase(id);
+      node.key() = id;
+      node.mapped().tracee = Tracee(id);
+      tasks_.insert(std::move(node));
+    }
+  }
+  TracedTask& task = tasks_[id];
+  task.executed = true;
+  task.shares_memory = false;
+  note_file(task, "exe");
+  const std::string words = task.tracee.command_line();
+  task.command = split_words(words);
+  if (options_.calls) {
+    task.tracee.make_repeatable();
+    PendingCall exec = task.call;
+    deadheat_process_event& head = exec.edit();
+    head.kind = DEADHEAT_PROCESS_EXEC;
+    head.task = id;
+    head.end = ++number_;
+    head.arguments[0] = static_cast<uint64_t>(before);
+    exec.attach(DEADHEAT_ATTACH_ARGUMENTS, 1, words);
+    emit(exec.event());
+  }
+  resume(task);
+}
+
+void Tracer::at_end(TracedTask& task) {
+  if (task.in_call && options_.calls) {
+    task.call.abandon(++number_);
+    emit(task.call.event());
+    task.in_call = false;
+    controller_.left(task);
+  }
+  task.ending = true;
+  task.last_result = static_cast<int64_t>(task.tracee.message());
+  task.held = true;
+  if (controller_.may_go(task)) go(task);
+}
+
+void Tracer::emit_end(TracedTask& task, int status) {
+  if (!options_.calls) return;
+  const bool last = std::none_of(tasks_.begin(), tasks_.end(), [&](const auto& one) {
+    return one.first != task.id() && one.second.process == task.process && !one.second.ending;
+  });
+  deadheat_process_event head{};
+  head.kind = DEADHEAT_PROCESS_EXIT;
+  head.task = task.id();
+  head.process = task.process;
+  head.begin = ++number_;
+  head.end = head.begin;
+  head.time_ns = task.call.head().time_ns;
+  head.result = status;
+  head.arguments[0] = last ? 1 : 0;
+  emit(EventBuilder(head).take());
+}
+
+void Tracer::reaped(int id, int status) {
+  const auto found = tasks_.find(id);
+  if (found == tasks_.end()) return;
+  TracedTask& task = found->second;
+  if (!task.ending && options_.calls) {  // killed without a stop
+    if (task.in_call) {
+      task.call.abandon(++number_);
+      emit(task.call.event());
+    }
+    emit_end(task, status);
+  }
+  ++number_;
+  controller_.ended(task);
+  if (status != 0 && task.process == id && task.executed)
+    result_.failed.push_back({task.command, WIFEXITED(status) ? WEXITSTATUS(status) : 0,
+                              WIFSIGNALED(status) ? WTERMSIG(status) : 0});
+  if (id == root_) {
+    root_ended_ = true;
+    root_end_ = Clock::now();
+    result_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
+    result_.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+  }
+  tasks_.erase(found);
+}
+
+}  // namespace deadheat::process
