@@ -31,6 +31,8 @@ constexpr std::array<Word, kCountOf<Schedulable>> kSchedulable = {"unknown", "ye
 constexpr std::array<Word, kCountOf<ConsequenceKind>> kConsequences = {
     "none",      "output_differs", "exit_status", "checker_failed", "assertion",
     "exception", "hang",           "deadlock",    "crash"};
+constexpr std::array<Word, kCountOf<EdgeKind>> kEdges = {"other", "start", "end", "stream",
+                                                         "signal"};
 constexpr std::array<Word, kCountOf<VerdictState>> kStates = {"unknown", "true_race",
                                                               "likely_false_positive"};
 constexpr std::array<Word, kCountOf<Basis>> kBases = {"none", "claimed", "proved"};
@@ -40,7 +42,7 @@ static_assert(!kCandidateKinds.back().empty() && !kAccessKinds.back().empty() &&
               !kOutcomes.back().empty());
 static_assert(!kProofs.back().empty() && !kOrders.back().empty() && !kOrdered.back().empty());
 static_assert(!kSchedulable.back().empty() && !kConsequences.back().empty());
-static_assert(!kStates.back().empty() && !kBases.back().empty());
+static_assert(!kEdges.back().empty() && !kStates.back().empty() && !kBases.back().empty());
 static_assert(kSiteKinds.size() == static_cast<size_t>(SiteKind::kLabel) + 1);
 
 }  // namespace
@@ -80,6 +82,10 @@ std::span<const Word> names<Schedulable>() {
 template <>
 std::span<const Word> names<ConsequenceKind>() {
   return kConsequences;
+}
+template <>
+std::span<const Word> names<EdgeKind>() {
+  return kEdges;
 }
 template <>
 std::span<const Word> names<VerdictState>() {

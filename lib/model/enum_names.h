@@ -9,6 +9,7 @@
 
 #include "lib/model/candidate.h"
 #include "lib/model/evidence.h"
+#include "lib/model/story.h"
 #include "lib/model/verdict.h"
 
 namespace deadheat::model {
@@ -51,6 +52,8 @@ template <>
 std::span<const std::string_view> names<Schedulable>();
 template <>
 std::span<const std::string_view> names<ConsequenceKind>();
+template <>
+std::span<const std::string_view> names<EdgeKind>();
 template <>
 std::span<const std::string_view> names<VerdictState>();
 template <>

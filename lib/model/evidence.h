@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/model/candidate.h"
+#include "lib/model/story.h"
 #include "lib/model/trial.h"
 
 namespace deadheat::model {
@@ -96,6 +97,9 @@ struct Evidence {
   std::string withdraws;  // non-empty: this entry only withdraws the evidence of that id, for good
   std::optional<Trial> trial =
       std::nullopt;  // what was attempted; none where an execution was only watched
+  std::vector<Consequence> differences = {};  // all that broke, the worst first; may be empty
+  Story recorded = {};  // processes: the calls in the order in which nothing broke,
+  Story failed = {};    // and in the order in which it did
   friend bool operator==(const Evidence&, const Evidence&) = default;
   friend auto operator<=>(const Evidence&, const Evidence&) = default;
 };

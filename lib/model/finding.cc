@@ -119,6 +119,22 @@ bool is_set(const std::vector<T>& values) {
   return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
+Status check_story(const Story& story, size_t number, const std::string& where) {
+  for (size_t i = 0; i < story.calls.size(); ++i) {
+    if (story.calls[i].process < story.processes.size()) continue;
+    return broken(number, where + ".calls[" + std::to_string(i) + "].process",
+                  "there is no process " + std::to_string(story.calls[i].process),
+                  "processes are numbered from 0 in their list");
+  }
+  for (size_t i = 0; i < story.edges.size(); ++i) {
+    const StoryEdge& edge = story.edges[i];
+    if (edge.from < edge.to && edge.to < story.calls.size()) continue;
+    return broken(number, where + ".edges[" + std::to_string(i) + "]",
+                  "does not lead from one call to a later one", "calls are numbered from 0");
+  }
+  return Ok{};
+}
+
 Status check_evidence(const Finding& finding, size_t number) {
   std::set<std::string_view> ids;
   for (size_t i = 0; i < finding.evidence.size(); ++i) {
@@ -144,6 +160,9 @@ Status check_evidence(const Finding& finding, size_t number) {
         return broken(number, where + ".steps[" + std::to_string(s) + "].site.pcs",
                       "not sorted or not unique", "");
     }
+    if (Status status = check_story(e.recorded, number, where + ".recorded"); !status)
+      return status;
+    if (Status status = check_story(e.failed, number, where + ".failed"); !status) return status;
   }
   return Ok{};
 }

@@ -166,5 +166,39 @@ TEST(Check, NamesThePlace) {
   EXPECT_EQ(message(finding), "findings[1].roles[1].site.pcs: not sorted or not unique");
 }
 
+TEST(Check, NamesThePlaceInAStory) {
+  const auto message = [](const Story& story) {
+    Finding finding = pair("1", "2", "a");
+    finding.evidence[0].failed = story;
+    const Status status = check(FindingsFile{{}, {finding}});
+    return status.ok() ? std::string() : status.error().message;
+  };
+  Story story{{{2, 1, "sh"}, {3, 2, "mv a b"}}, {{0, "fork()"}, {1, "exit"}}, {{0, 1}}};
+  EXPECT_EQ(message(story), "");
+  story.calls[1].process = 2;
+  EXPECT_EQ(message(story),
+            "findings[0].evidence[0].failed.calls[1].process: there is no process 2");
+  story.calls[1].process = 1;
+  for (const auto& [from, to] :
+       std::vector<std::pair<uint32_t, uint32_t>>{{1, 1}, {1, 0}, {0, 2}}) {
+    story.edges = {{from, to}};
+    EXPECT_EQ(
+        message(story),
+        "findings[0].evidence[0].failed.edges[0]: does not lead from one call to a later one");
+  }
+}
+
+TEST(Fold, AStoryMovesNothing) {
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    Finding finding = RandomFindings(seed).finding();
+    const Verdict before = fold(finding);
+    for (Evidence& one : finding.evidence) {
+      one.recorded = one.failed = {};
+      one.differences.clear();
+    }
+    ASSERT_EQ(fold(finding), before) << "seed " << seed;
+  }
+}
+
 }  // namespace
 }  // namespace deadheat::model

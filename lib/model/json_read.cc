@@ -156,6 +156,39 @@ void read_consequence(const Cursor& at, Consequence& consequence) {
   text(at, "detail", consequence.detail);
 }
 
+void read_process(const Cursor& at, StoryProcess& process) {
+  if (!at.object()) return;
+  number(at, "number", process.number);
+  number(at, "parent", process.parent);
+  text(at, "command", process.command);
+}
+
+void read_call(const Cursor& at, StoryCall& call) {
+  if (!at.object()) return;
+  number(at, "process", call.process, true);
+  text(at, "what", call.what);
+  text(at, "result", call.result);
+  number(at, "event", call.event);
+  number(at, "left_out", call.left_out);
+  flag(at, "racing", call.racing);
+}
+
+void read_edge(const Cursor& at, StoryEdge& edge) {
+  if (!at.object()) return;
+  number(at, "from", edge.from, true);
+  number(at, "to", edge.to, true);
+  word(at, "kind", edge.kind);
+  text(at, "what", edge.what);
+}
+
+void read_story(const Cursor& at, Story& story) {
+  if (!at.object()) return;
+  at.field("processes",
+           [&](const Cursor& field) { read_all(field, story.processes, read_process); });
+  at.field("calls", [&](const Cursor& field) { read_all(field, story.calls, read_call); });
+  at.field("edges", [&](const Cursor& field) { read_all(field, story.edges, read_edge); });
+}
+
 void read_trial(const Cursor& at, Trial& trial) {
   if (!at.object()) return;
   text(at, "confirmer", trial.confirmer);
@@ -177,9 +210,13 @@ void read_evidence(const Cursor& at, Evidence& e) {
   word(at, "schedulable", e.schedulable);
   flag(at, "maximum_timeout", e.maximum_timeout);
   at.field("consequence", [&](const Cursor& field) { read_consequence(field, e.consequence); });
+  at.field("differences",
+           [&](const Cursor& field) { read_all(field, e.differences, read_consequence); });
   at.field("trial", [&](const Cursor& field) { read_trial(field, e.trial.emplace()); });
   at.field("accesses", [&](const Cursor& field) { read_all(field, e.accesses, read_access); });
   at.field("steps", [&](const Cursor& field) { read_all(field, e.steps, read_step); });
+  at.field("recorded", [&](const Cursor& field) { read_story(field, e.recorded); });
+  at.field("failed", [&](const Cursor& field) { read_story(field, e.failed); });
   text(at, "why", e.why);
   text(at, "repeat", e.repeat);
 }

@@ -115,6 +115,43 @@ Json write_consequence(const Consequence& consequence) {
   return json;
 }
 
+Json write_process(const StoryProcess& process) {
+  Json json = Json::object();
+  put(json, "number", process.number);
+  put(json, "parent", process.parent);
+  put(json, "command", process.command);
+  return json;
+}
+
+Json write_call(const StoryCall& call) {
+  Json json = Json::object();
+  json["process"] = call.process;
+  put(json, "what", call.what);
+  put(json, "result", call.result);
+  put(json, "event", call.event);
+  put(json, "left_out", call.left_out);
+  put_flag(json, "racing", call.racing);
+  return json;
+}
+
+Json write_edge(const StoryEdge& edge) {
+  Json json = Json::object();
+  json["from"] = edge.from;
+  json["to"] = edge.to;
+  put_name(json, "kind", edge.kind);
+  put(json, "what", edge.what);
+  return json;
+}
+
+void put_story(Json& object, const char* key, const Story& story) {
+  if (story == Story{}) return;
+  Json json = Json::object();
+  put_all(json, "processes", story.processes, write_process);
+  put_all(json, "calls", story.calls, write_call);
+  put_all(json, "edges", story.edges, write_edge);
+  object[key] = std::move(json);
+}
+
 Json write_trial(const Trial& trial) {
   Json json = Json::object();
   put(json, "confirmer", trial.confirmer);
@@ -137,9 +174,12 @@ Json write_evidence(const Evidence& e) {
   put_name(json, "schedulable", e.schedulable);
   put_flag(json, "maximum_timeout", e.maximum_timeout);
   if (e.consequence != Consequence{}) json["consequence"] = write_consequence(e.consequence);
+  put_all(json, "differences", e.differences, write_consequence);
   if (e.trial) json["trial"] = write_trial(*e.trial);
   put_all(json, "accesses", e.accesses, write_access);
   put_all(json, "steps", e.steps, write_step);
+  put_story(json, "recorded", e.recorded);
+  put_story(json, "failed", e.failed);
   put(json, "why", e.why);
   put(json, "repeat", e.repeat);
   return json;

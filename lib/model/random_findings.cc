@@ -78,6 +78,23 @@ Access RandomFindings::access() {
   return access;
 }
 
+Story RandomFindings::story() {
+  Story story;
+  for (uint64_t n = random_.below(4); n > 0; --n)
+    story.processes.push_back(StoryProcess{number(), number(), text()});
+  if (story.processes.empty()) return story;
+  const size_t calls = random_.below(5);
+  for (size_t i = 0; i < calls; ++i) {
+    const auto process = static_cast<uint32_t>(random_.below(story.processes.size()));
+    story.calls.push_back({process, text(), text(), number(), number(), random_.chance(0.3)});
+  }
+  for (uint32_t to = 1; to < calls; ++to) {
+    const auto from = static_cast<uint32_t>(random_.below(to));
+    if (often()) story.edges.push_back({from, to, any<EdgeKind>(), text()});
+  }
+  return story;
+}
+
 Evidence RandomFindings::evidence(size_t roles, std::string id) {
   Evidence e;
   e.id = std::move(id);
@@ -103,6 +120,10 @@ Evidence RandomFindings::evidence(size_t roles, std::string id) {
   e.why = text();
   e.repeat = text();
   if (random_.chance(0.1)) e.withdraws = text();
+  for (uint64_t n = random_.below(3); n > 0; --n)
+    e.differences.push_back(Consequence{any<ConsequenceKind>(), text()});
+  if (random_.chance(0.4)) e.recorded = story();
+  if (random_.chance(0.4)) e.failed = story();
   if (random_.chance(0.3)) e.trial = Trial{text(), any<Order>(), number(), text()};
   return e;
 }

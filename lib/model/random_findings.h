@@ -28,6 +28,7 @@ class RandomFindings {
   uint64_t number();   // small, or of any size up to 2^64 - 1
   std::vector<std::string> texts();
   Access access();
+  Story story();
 
   Random random_;
   uint64_t next_id_ = 0;

@@ -100,6 +100,13 @@ MUTATIONS = {
     "consequence without a kind": assign("evidence", 0, "consequence", value={"detail": "x"}),
     "trial is text": assign("evidence", 0, "trial", value="x"),
     "step without a role": assign("evidence", 0, "steps", value=[{"what": "x"}]),
+    "recorded is a list": assign("evidence", 0, "recorded", value=[]),
+    "call without a process": assign("evidence", 0, "recorded", value={"processes": [{}], "calls": [{"what": "x"}]}),
+    "process number is text": assign("evidence", 0, "failed", value={"processes": [{"number": "9"}]}),
+    "edge without an end": assign("evidence", 0, "failed", value={"processes": [{}], "calls": [{"process": 0}], "edges": [{"from": 0}]}),
+    "edge kind is unknown": assign("evidence", 0, "failed", value={"processes": [{}], "calls": [{"process": 0}, {"process": 0}],
+                                                                   "edges": [{"from": 0, "to": 1, "kind": "pipe"}]}),
+    "difference without a kind": assign("evidence", 0, "differences", value=[{"detail": "x"}]),
     "access is a list": assign("evidence", 0, "accesses", value=[[]]),
     "frame offset is a number": assign("evidence", 0, "accesses", value=[{"stack": [{"offset": 1}]}]),
 }
@@ -119,7 +126,7 @@ def check_words(schema, model):
     """The schema's enumerations are the tables of enum_names.cc."""
     source = (model / "enum_names.cc").read_text()
     tables = [re.findall(r'"(\w+)"', body) for body in re.findall(r"k\w+ = \{(.*?)\};", source, re.S)]
-    assert len(tables) == 11, f"expected 11 tables in enum_names.cc, found {len(tables)}"
+    assert len(tables) == 12, f"expected 12 tables in enum_names.cc, found {len(tables)}"
 
     def enums(part):
         if isinstance(part, dict):

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "lib/model/normalize.h"
+#include "lib/process/story/call_text.h"
+#include "lib/process/story/story.h"
 #include "lib/process/syscall_table.h"
 
 namespace deadheat::process {
@@ -38,13 +40,6 @@ model::AccessKind kind_of(const Access* access) {
   return access->store ? model::AccessKind::kStore : model::AccessKind::kLoad;
 }
 
-std::string words_of(const std::vector<std::string>& command) {
-  std::string text;
-  for (const std::string& word : command) text += (text.empty() ? "" : " ") + word;
-  if (text.size() > 120) text = text.substr(0, 117) + "...";
-  return text;
-}
-
 model::Site site_of(const Recording& recording, const Model& model, uint32_t node,
                     uint32_t object) {
   model::Site site;
@@ -64,19 +59,17 @@ std::string role_name(const ProcessRace& race, size_t index, model::AccessKind a
   return std::string(waits ? "wait " : "wakeup ") + std::to_string(index);
 }
 
-model::Access access_of(const Recording& recording, const Model& model, uint32_t node,
-                        uint32_t object) {
+model::Access access_of(const Model& model, uint32_t node, uint32_t object) {
   const Node& one = model.nodes[node];
   const Task& task = model.tasks[one.task];
   model::Access access;
   access.kind = kind_of(access_to(model, node, object));
   access.location = model.objects[object].name;
   access.thread = "process " + std::to_string(task.process);
-  if (!task.command.empty()) access.thread += " (" + words_of(task.command) + ")";
+  if (!task.command.empty()) access.thread += " (" + command_text(task.command) + ")";
   access.event = one.event + 1;
   for (const HeldLock& lock : model.lock_sets[one.locks])
     access.locks.push_back(model.objects[lock.object].name);
-  (void)recording;
   return access;
 }
 
@@ -90,9 +83,10 @@ std::vector<model::Step> steps_of(const Recording& recording, const Model& model
                                  race.anchors.begin());
   };
   const auto add = [&](uint32_t node, uint32_t role, bool racing) {
-    steps.push_back({role, describe_node(model, recording, node),
-                     site_of(recording, model, node, race.object), model.nodes[node].event + 1,
-                     racing});
+    // The object is the race's; of the other steps it is in the words.
+    const model::Site site = racing ? site_of(recording, model, node, race.object) : model::Site{};
+    steps.push_back(
+        {role, call_text(recording, model, node).what, site, model.nodes[node].event + 1, racing});
   };
   for (const uint32_t anchor : order) {
     const Task& task = model.tasks[model.nodes[anchor].task];
@@ -130,7 +124,7 @@ model::Evidence to_evidence(const Recording& recording, const Model& model, cons
   evidence.order = model::Order::kAlternate;
   evidence.trial = model::Trial{"branch", model::Order::kAlternate, 0, result.folder};
   for (const uint32_t anchor : race.anchors)
-    evidence.accesses.push_back(access_of(recording, model, anchor, race.object));
+    evidence.accesses.push_back(access_of(model, anchor, race.object));
   switch (result.verdict) {
     case BranchVerdict::kHarmful:
     case BranchVerdict::kBenign: {
@@ -140,6 +134,11 @@ model::Evidence to_evidence(const Recording& recording, const Model& model, cons
       evidence.ordered = model::Ordered::kNo;
       if (harmful) {
         evidence.consequence = result.differences.front().consequence;
+        for (const Difference& one : result.differences)
+          evidence.differences.push_back(one.consequence);
+        evidence.recorded = tell_story(recording, model, race.anchors, race.object);
+        evidence.failed =
+            tell_failed_story(recording, model, race, result.branch, result.folder + "/recording");
         evidence.steps = steps_of(recording, model, race, result.branch.order);
         evidence.why =
             "no happens-before path between the calls: each can come first; in the recording " +

@@ -1,0 +1,166 @@
+#include "lib/process/story/call_text.h"
+
+#include <fcntl.h>
+#include <sys/wait.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/process/syscall_table.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr size_t kLongestWord = 200, kLongestCommand = 1000;  // bytes
+
+std::string cut(std::string_view text, size_t most) {
+  if (text.size() <= most) return std::string(text);
+  return std::string(text.substr(0, most - 3)) + "...";
+}
+
+std::string quoted(std::string_view text) { return "\"" + cut(text, kLongestWord) + "\""; }
+
+std::string signal_text(int number) {
+  const char* const name = ::sigabbrev_np(number);
+  return name == nullptr ? "signal " + std::to_string(number) : std::string("SIG") + name;
+}
+
+std::string status_text(int status) {
+  if (WIFSIGNALED(status)) return signal_text(WTERMSIG(status));
+  return "status " + std::to_string(WEXITSTATUS(status));
+}
+
+std::string open_flags(uint64_t flags) {
+  static constexpr const char* kModes[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
+  std::string text = kModes[flags & O_ACCMODE];
+  const auto add = [&](uint64_t bit, const char* name) {
+    if ((flags & bit) != 0) text += std::string("|") + name;
+  };
+  add(O_CREAT, "O_CREAT");
+  add(O_EXCL, "O_EXCL");
+  add(O_TRUNC, "O_TRUNC");
+  add(O_APPEND, "O_APPEND");
+  return text;
+}
+
+// What a call without a name in its arguments is about: what it changes before what it reads, bytes
+// before the rest.
+std::string object_of(const Model& model, const Node& node) {
+  const Access* best = nullptr;
+  int most = -1;
+  for (uint32_t i = node.first_access; i < node.first_access + node.accesses; i++) {
+    const Access& access = model.accesses[i];
+    const ObjectKind kind = model.objects[access.object].kind;
+    int now = access.store ? 4 : 2;
+    if (kind == ObjectKind::kData || kind == ObjectKind::kStream) now += 4;
+    if (kind == ObjectKind::kDescription || kind == ObjectKind::kTable) now = 0;
+    if (now <= most) continue;
+    most = now;
+    best = &access;
+  }
+  return best == nullptr ? "" : model.objects[best->object].name;
+}
+
+bool moves_bytes(Effect effect) {
+  return effect == Effect::kRead || effect == Effect::kReadAt || effect == Effect::kWrite ||
+         effect == Effect::kWriteAt || effect == Effect::kSend || effect == Effect::kReceive ||
+         effect == Effect::kSendFile || effect == Effect::kSplice ||
+         effect == Effect::kCopyFileRange;
+}
+
+std::string wait_arguments(const deadheat_process_event& head, Effect effect) {
+  if (effect == Effect::kWaitId)
+    return head.arguments[0] == P_PID ? std::to_string(head.arguments[1]) : "any child";
+  const auto wanted = static_cast<int32_t>(head.arguments[0]);
+  return wanted > 0 ? std::to_string(wanted) : "any child";
+}
+
+std::string wait_result(const Event& event) {
+  const auto bytes = event.find(DEADHEAT_ATTACH_STATUS, DEADHEAT_ARGUMENT_RESULT);
+  std::optional<std::string_view> found = bytes;
+  for (const Attachment& one : event.attachments())
+    if (!found && one.type == DEADHEAT_ATTACH_STATUS) found = one.bytes;
+  int32_t reaped[2];
+  if (!found || found->size() < sizeof reaped) return std::to_string(event.head().result);
+  std::memcpy(reaped, found->data(), sizeof reaped);
+  return std::to_string(reaped[0]) + ", " + status_text(reaped[1]);
+}
+
+CallText syscall_text(const Model& model, const Node& node, const Event& event) {
+  const deadheat_process_event& head = event.head();
+  const Effect effect = syscall_entry(head.number).effect;
+  std::string inside;
+  for (uint16_t i = 0; i < 4; i++)
+    if (const auto path = event.path(i))
+      inside += (inside.empty() ? "" : ", ") + (path->empty() ? "" : quoted(*path));
+  if (effect == Effect::kOpen) inside += ", " + open_flags(head.arguments[1]);
+  if (effect == Effect::kOpenAt) inside += ", " + open_flags(head.arguments[2]);
+  const bool waits = effect == Effect::kWait || effect == Effect::kWaitId;
+  if (waits) inside = wait_arguments(head, effect);
+  if (inside.empty()) inside = cut(object_of(model, node), kLongestWord);
+  CallText text{syscall_name(head.number) + "(" + inside + ")", ""};
+  if ((head.flags & DEADHEAT_PROCESS_UNFINISHED) != 0) {
+    text.result = "did not return";
+  } else if (head.result < 0 && head.result > -4096) {
+    const char* const name = ::strerrorname_np(static_cast<int>(-head.result));
+    text.result = name == nullptr ? std::to_string(head.result) : name;
+  } else if (waits) {
+    text.result = wait_result(event);
+  } else {
+    text.result = std::to_string(head.result);
+    if (moves_bytes(effect)) text.result += head.result == 1 ? " byte" : " bytes";
+  }
+  return text;
+}
+
+bool is_plain(std::string_view word) {
+  return !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
+    return c >= 0x80 || std::isalnum(c) != 0 || std::strchr("-_./=:,+@%^", c) != nullptr;
+  });
+}
+
+}  // namespace
+
+CallText call_text(const Recording& recording, const Model& model, uint32_t index) {
+  const Node& node = model.nodes[index];
+  const Event& event = recording.events()[node.event];
+  const deadheat_process_event& head = event.head();
+  switch (head.kind) {
+    case DEADHEAT_PROCESS_FORK:
+      return {(head.arguments[0] & DEADHEAT_SHARE_PROCESS) != 0 ? "clone(thread)" : "fork()",
+              std::to_string(head.result)};
+    case DEADHEAT_PROCESS_EXEC: {
+      const auto path = event.path(0) ? event.path(0) : event.path(1);
+      return {"execve(" + (path ? quoted(*path) : model.programs[node.program]) + ")", "0"};
+    }
+    case DEADHEAT_PROCESS_EXIT:
+      return {"exit", status_text(static_cast<int>(head.result))};
+    case DEADHEAT_PROCESS_SIGNAL_SENT:
+      return {"kill(" + std::to_string(head.arguments[1]) + ", " +
+                  signal_text(static_cast<int>(head.number)) + ")",
+              ""};
+    case DEADHEAT_PROCESS_SIGNAL_DELIVERED:
+      return {signal_text(static_cast<int>(head.number)) + " comes",
+              head.arguments[2] != 0 ? "interrupts a call" : ""};
+    default:
+      return syscall_text(model, node, event);
+  }
+}
+
+std::string command_text(const std::vector<std::string>& words) {
+  std::string text;
+  for (const std::string& word : words) {
+    if (!text.empty()) text += ' ';
+    if (is_plain(word)) {
+      text += word;
+    } else {
+      text += '\'';
+      for (const char c : word) text += c == '\'' ? "'\\''" : std::string(1, c == '\n' ? ' ' : c);
+      text += '\'';
+    }
+    if (text.size() > kLongestCommand) break;
+  }
+  return cut(text, kLongestCommand);
+}
+
+}  // namespace deadheat::process

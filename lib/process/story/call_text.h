@@ -1,0 +1,22 @@
+// A call as people read it: `rename("status.build", "status")`, `0`. Names as the program gave
+// them, which is how its author knows them; what came by descriptor is named by its object.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/process/model/model.h"
+
+namespace deadheat::process {
+
+struct CallText {
+  std::string what;
+  std::string result;  // "3", "ENOENT", "status 1"; empty: of no interest
+};
+
+CallText call_text(const Recording& recording, const Model& model, uint32_t node);
+
+// As one would type it, on one line: `sh -c 'make all'`.
+std::string command_text(const std::vector<std::string>& words);
+
+}  // namespace deadheat::process

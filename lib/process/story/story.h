@@ -1,0 +1,29 @@
+// The story of a race between processes, for the report: which processes lead from their common
+// ancestor to the racing calls, what those did just before and after, and the inherent edges among
+// all of it. Told twice: of the recording, and of the run in which the other order failed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/model/story.h"
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process {
+
+// `anchors` are the racing nodes, `object` is what they share; ~0: not known in this model.
+model::Story tell_story(const Recording& recording, const Model& model,
+                        const std::vector<uint32_t>& anchors, uint32_t object);
+
+// The failing order as it went in its own recording (`folder`). Where there is none to be read, the
+// calls of the recording, rearranged; their results are not known then.
+model::Story tell_failed_story(const Recording& recording, const Model& model,
+                               const ProcessRace& race, const Branch& branch,
+                               const std::string& folder);
+
+// The node of `other_model` that is the same call as `node`: of the same task, the same call on the
+// same names, as many of its kind before it. ~0: there is none.
+uint32_t same_call(const Recording& recording, const Model& model, uint32_t node,
+                   const Recording& other, const Model& other_model);
+
+}  // namespace deadheat::process
