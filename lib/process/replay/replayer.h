@@ -44,6 +44,7 @@ class Replayer : public Controller {
   void delivered(TracedTask& task, int signal) override;
   bool stuck(Tracer& tracer) override;
 
+  bool live() const { return live_; }  // nobody is held any more
   const ReplayReport& report();
 
  private:
