@@ -49,7 +49,9 @@ struct deadheat_bpf_settings {
 struct deadheat_bpf_ring {
   uint64_t produced;  // bytes since the start, as is consumed
   uint64_t busy;      // a program is writing: one that interrupts it takes the kernel's ring buffer
-  uint64_t space[6];
+  uint64_t events;    // since the start
+  uint64_t past_end;  // bytes by which the last event that reached ring_bytes went past it
+  uint64_t space[4];
   uint64_t consumed;  // by user space
   uint64_t more_space[7];
 };

@@ -173,9 +173,13 @@ static __always_inline void submit(struct deadheat_bpf_task *task) {
   if (filled > settings.ring_bytes) {
     count_lost();
   } else {
-    char *to = bytes + (at & (settings.ring_bytes - 1));
+    uint64_t from = at & (settings.ring_bytes - 1);
+    char *to = bytes + from;
     __builtin_memcpy(to, &task->event, sizeof task->event);
     if (used) bpf_probe_read_kernel(to + sizeof task->event, used, task->bytes);
+    uint64_t end = from + sizeof task->event + used;
+    if (end >= settings.ring_bytes) ring->past_end = end - settings.ring_bytes;
+    ring->events++;
     *(volatile uint64_t *)&ring->produced = at + sizeof task->event + used;
   }
   *(volatile uint64_t *)&ring->busy = 0;

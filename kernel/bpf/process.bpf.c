@@ -123,16 +123,16 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long result) {
   return 0;
 }
 
+/* Read by calls here and below, not by loads: see open_file(). */
+#define SAME(field) (BPF_CORE_READ(parent, field) == BPF_CORE_READ(child, field))
+
 SEC("tp_btf/sched_process_fork")
 int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   struct deadheat_bpf_task *from = state_of(parent);
   if (!from && !bpf_task_storage_get(&roots, parent, 0, 0)) return 0;
-  int level = parent->thread_pid->level;
-  opaque(
-      level); /* else one load serves both, of pointers of two kinds, which the verifier refuses */
-  if (from) level = from->level;
-  int number = number_in(child->thread_pid, level);
-  int process = number_in(child->group_leader->thread_pid, level);
+  int level = from ? from->level : (int)BPF_CORE_READ(parent, thread_pid, level);
+  int number = number_in(BPF_CORE_READ(child, thread_pid), level);
+  int process = number_in(BPF_CORE_READ(child, group_leader, thread_pid), level);
   struct deadheat_bpf_task *to = claim_state(child);
   if (!to) {
     __sync_fetch_and_add(&counters.unfollowed, 1);
@@ -146,11 +146,10 @@ int BPF_PROG(on_fork, struct task_struct *parent, struct task_struct *child) {
   if (!(from->inside & DEADHEAT_BPF_FORKS)) return 0;
   from->child = number;
   from->child_process = process;
-  from->shared = (parent->mm == child->mm ? DEADHEAT_SHARE_MEMORY : 0) |
-                 (parent->files == child->files ? DEADHEAT_SHARE_FILES : 0) |
-                 (parent->fs == child->fs ? DEADHEAT_SHARE_FOLDER : 0) |
-                 (parent->sighand == child->sighand ? DEADHEAT_SHARE_SIGNALS : 0) |
-                 (parent->signal == child->signal ? DEADHEAT_SHARE_PROCESS : 0);
+  from->shared = (SAME(mm) ? DEADHEAT_SHARE_MEMORY : 0) | (SAME(files) ? DEADHEAT_SHARE_FILES : 0) |
+                 (SAME(fs) ? DEADHEAT_SHARE_FOLDER : 0) |
+                 (SAME(sighand) ? DEADHEAT_SHARE_SIGNALS : 0) |
+                 (SAME(signal) ? DEADHEAT_SHARE_PROCESS : 0);
   return 0;
 }
 
@@ -160,7 +159,7 @@ int BPF_PROG(on_exec, struct task_struct *current, int before, struct linux_binp
   if ((uint32_t)before != (uint32_t)current->pid) exchange_states(before, current->pid);
   struct deadheat_bpf_task *task = state_of(current);
   if (!task || !(task->inside & DEADHEAT_BPF_EXECS)) return 0;
-  int number = number_in(current->thread_pid, task->level);
+  int number = number_in(BPF_CORE_READ(current, thread_pid), task->level);
   int was = task->mode == DEADHEAT_BPF_WAITING ? number : task->event.task;
   task->mode = DEADHEAT_BPF_FOLLOWED;
   task->event.kind = DEADHEAT_PROCESS_EXEC;
@@ -168,13 +167,13 @@ int BPF_PROG(on_exec, struct task_struct *current, int before, struct linux_binp
   task->event.process = number;
   task->event.arguments[0] = was;
   if (task->unread) { /* the memory that held the path is gone */
-    attach_string(task, task->unread & DEADHEAT_BPF_PATH0 ? 0 : 1, (uint64_t)program->filename,
-                  true);
+    attach_string(task, task->unread & DEADHEAT_BPF_PATH0 ? 0 : 1,
+                  (uint64_t)BPF_CORE_READ(program, filename), true);
     task->unread = 0;
   }
-  struct mm_struct *memory = current->mm;
-  uint64_t from = memory->arg_start;
-  if (!attach_user(task, WHAT(DEADHEAT_ATTACH_ARGUMENTS, 1), from, memory->arg_end - from))
+  uint64_t from = BPF_CORE_READ(current, mm, arg_start);
+  uint64_t size = BPF_CORE_READ(current, mm, arg_end) - from;
+  if (!attach_user(task, WHAT(DEADHEAT_ATTACH_ARGUMENTS, 1), from, size))
     task->event.flags |= DEADHEAT_PROCESS_UNREADABLE;
   return 0;
 }
@@ -205,7 +204,7 @@ int BPF_PROG(on_end, struct task_struct *current) {
   }
   event->result = current->exit_code;
   __builtin_memset(event->arguments, 0, sizeof event->arguments);
-  event->arguments[0] = current->signal->live.counter == 0;
+  event->arguments[0] = BPF_CORE_READ(current, signal, live.counter) == 0;
   submit(task);
   return 0;
 }

@@ -168,15 +168,28 @@ void RecordingWriter::append(std::string_view event) {
   if (buffer_.size() >= kBufferSize) flush();
 }
 
-void RecordingWriter::flush() {
-  size_t done = 0;
-  while (failed_ == 0 && done < buffer_.size()) {
-    const ssize_t wrote = ::write(file_.get(), buffer_.data() + done, buffer_.size() - done);
+void RecordingWriter::append_all(std::string_view bytes, uint64_t events) {
+  count_ += events;
+  if (buffer_.size() + bytes.size() < kBufferSize) {
+    buffer_ += bytes;
+    return;
+  }
+  flush();
+  write_out(bytes);
+}
+
+void RecordingWriter::write_out(std::string_view bytes) {
+  while (failed_ == 0 && !bytes.empty()) {
+    const ssize_t wrote = ::write(file_.get(), bytes.data(), bytes.size());
     if (wrote >= 0)
-      done += static_cast<size_t>(wrote);
+      bytes.remove_prefix(static_cast<size_t>(wrote));
     else if (errno != EINTR)
       failed_ = errno;
   }
+}
+
+void RecordingWriter::flush() {
+  write_out(buffer_);
   buffer_.clear();
 }
 

@@ -84,12 +84,15 @@ class RecordingWriter {
   // Makes the folder; an Error if there is something in it already.
   static Result<RecordingWriter> create(const std::string& folder);
   void append(std::string_view event);  // whole; buffered; a failing write is told by finish()
+  // Many; the last may be cut where the next call goes on. Written from where they are, if long.
+  void append_all(std::string_view bytes, uint64_t events);
   uint64_t count() const { return count_; }
   void flush();                       // what was appended is in the file
   Status finish(RecordingInfo info);  // fills in events
 
  private:
   explicit RecordingWriter(std::string folder) : folder_(std::move(folder)) {}
+  void write_out(std::string_view bytes);
 
   std::string folder_;
   ScopedFd file_;
