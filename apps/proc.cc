@@ -24,11 +24,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-void say_problems(const std::vector<std::string>& problems) {
-  for (const std::string& line : problems)
-    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
-}
-
 // A name of our own for a recording that the user did not name.
 std::string default_folder() {
   char name[64];
@@ -70,14 +65,6 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
   return info;
 }
 
-// What the command printed, where it would have printed it.
-void show_streams(const std::string& folder) {
-  for (const bool error : {false, true}) {
-    auto text = read_file(folder + (error ? "/err" : "/out"));
-    if (text) std::fwrite(text->data(), 1, text->size(), error ? stderr : stdout);
-  }
-}
-
 int run_record(const ProcArguments& arguments) {
   const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
   auto info = record_command(arguments, folder);
@@ -99,17 +86,16 @@ int run_races(ProcArguments& arguments) {
 
 }  // namespace
 
-Result<LookedAt> look_for_races(const std::string& folder, bool all) {
-  auto recording = Recording::open(folder);
-  if (!recording) return recording.error();
-  auto model = build_model(*recording);
-  if (!model) return model.error();
-  LookedAt looked{std::move(*recording), std::make_unique<Model>(std::move(*model)), nullptr, {}};
-  looked.graph = std::make_unique<Graph>(*looked.model);
-  RaceOptions options;
-  options.quiet_objects = all;
-  looked.races = find_races(looked.recording, *looked.model, *looked.graph, options);
-  return looked;
+void say_problems(const std::vector<std::string>& problems) {
+  for (const std::string& line : problems)
+    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+}
+
+void show_streams(const std::string& folder) {
+  for (const bool error : {false, true}) {
+    auto text = read_file(folder + (error ? "/err" : "/out"));
+    if (text) std::fwrite(text->data(), 1, text->size(), error ? stderr : stdout);
+  }
 }
 
 std::string races_text(const LookedAt& looked, size_t limit) {
@@ -138,6 +124,9 @@ std::string races_text(const LookedAt& looked, size_t limit) {
             " pairs on terminal output and the like are not shown (--all)\n";
   if (found.under_lock > 0)
     text += with_thousands(found.under_lock) + " pairs are kept apart by file locks\n";
+  if (found.unscanned > 0)
+    text += with_thousands(found.unscanned) +
+            " pairs of accesses, farther apart than others of the same calls, were not looked at\n";
   if (found.dropped > 0)
     text += with_thousands(found.dropped) + " races beyond the limit were dropped\n";
   return text;
@@ -160,6 +149,25 @@ CLI::App* add_sub(CLI::App& app, const char* name, const char* summary) {
   sub->option_defaults()->always_capture_default();
   sub->set_help_flag("-h,--help", "show this help");
   return sub;
+}
+
+int run_check(ProcArguments& arguments) {
+  const bool beside = !arguments.beside.empty();
+  if (beside && arguments.timeout_s <= 0)
+    return fail({"--checker-beside needs --timeout SECONDS: a server is recorded for so long", ""});
+  if (arguments.recording.empty()) arguments.recording = default_folder();
+  auto info = record_command(arguments, arguments.recording);
+  if (!info) return fail(info.error(), kCannotRun);
+  if (info->status != 0 || info->signal != 0) {
+    show_streams(arguments.recording);
+    if (info->status == 126 || info->status == 127) return info->status;
+    std::fputs(
+        "deadheat: warning: the recorded run failed by itself; another clean one may show more\n",
+        stderr);
+  }
+  // The other runs end when the checker does; it may need longer than the start that was recorded.
+  if (beside) arguments.timeout_s = 0;
+  return run_validate(arguments);
 }
 
 std::function<int()> setup_proc(CLI::App& app) {
@@ -185,6 +193,10 @@ std::function<int()> setup_proc(CLI::App& app) {
   validate->add_option("recording", arguments->recording, "a recording")
       ->type_name("REC")
       ->required();
+  validate->add_option("--timeout", arguments->timeout_s,
+                       "seconds for one run; 0: ten times the recording, at least 10");
+  validate->add_option("--scratch", arguments->sandbox.scratch,
+                       "folder for changed files instead of memory");
   CLI::App* const check = add_sub(app, "check", "record, find, validate, report: one command");
   check->add_option("--keep", arguments->recording,
                     "keep the recording and the failing runs in this new folder");
@@ -196,25 +208,21 @@ std::function<int()> setup_proc(CLI::App& app) {
   }
   CLI::App* const replay =
       add_sub(app, "replay", "run a recording, or a failing branch, once more");
-  replay->add_option("folder", arguments->recording, "a recording, or the folder of a finding")
+  replay
+      ->add_option("what", arguments->recording,
+                   "a recording, the folder of a finding, or findings.json (also findings.json#ID)")
+      ->type_name("FINDING")
       ->required();
+  replay
+      ->add_option("id", arguments->finding,
+                   "which finding of findings.json, as the report names it; without it, the worst")
+      ->type_name("ID");
   return [=] {
     if (record->parsed()) return run_record(*arguments);
     if (races->parsed()) return run_races(*arguments);
     if (validate->parsed()) return run_validate(*arguments);
-    if (replay->parsed()) return run_replay(*arguments);
-    const bool temporary = arguments->recording.empty();
-    if (temporary) arguments->recording = default_folder();
-    auto info = record_command(*arguments, arguments->recording);
-    if (!info) return fail(info.error(), kCannotRun);
-    if (info->status != 0 || info->signal != 0) {
-      show_streams(arguments->recording);
-      if (info->status == 126 || info->status == 127) return info->status;
-      std::fputs(
-          "deadheat: warning: the recorded run failed by itself; another clean one may show more\n",
-          stderr);
-    }
-    return run_validate(*arguments);
+    if (replay->parsed()) return run_proc_replay(*arguments);
+    return run_check(*arguments);
   };
 }
 

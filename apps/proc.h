@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "apps/output.h"
-#include "lib/process/races/races.h"
+#include "lib/process/campaign/looked_at.h"
 #include "lib/process/record.h"
 
 namespace CLI {
@@ -24,26 +24,24 @@ struct ProcArguments {
   bool all = false;
   size_t limit = 50;
   // validate
-  int undisturbed = 4, jobs = 0;
+  int undisturbed = 4, jobs = 0, depth = 1;
   uint64_t branches = 0;
   double time_s = 0;
-  std::vector<std::string> checkers;
-  bool verbose = false;
+  std::vector<std::string> checkers, beside;
+  bool verbose = false, restart = false;
+  // replay
+  std::string finding;
   OutputOptions output;
 };
 
-struct LookedAt {
-  process::Recording recording;
-  std::unique_ptr<process::Model> model;  // the graph points to it
-  std::unique_ptr<process::Graph> graph;
-  process::ProcessRaces races;
-};
-
-Result<LookedAt> look_for_races(const std::string& folder, bool all);
-std::string races_text(const LookedAt& looked, size_t limit);
+std::string races_text(const process::LookedAt& looked, size_t limit);
 
 void add_validate_options(CLI::App& app, ProcArguments& arguments);
 int run_validate(ProcArguments& arguments);
-int run_replay(const ProcArguments& arguments);
+int run_proc_replay(ProcArguments& arguments);
+
+void say_problems(const std::vector<std::string>& problems);
+// What the command printed, where it would have printed it.
+void show_streams(const std::string& folder);
 
 }  // namespace deadheat::apps

@@ -1,23 +1,18 @@
-// deadheat proc validate and replay: the races of a recording in the other order, judged and
-// reported.
+// deadheat proc validate: the races of a recording in the other order, judged and reported.
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
-#include <map>
 
 #include "apps/launch.h"
 #include "apps/proc.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
-#include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/process/findings.h"
-#include "lib/process/races/branch_json.h"
-#include "lib/process/sandbox/checkpoint.h"
 
 namespace deadheat::apps {
 namespace {
@@ -49,7 +44,7 @@ class Status {
       std::fprintf(stderr, "deadheat: %s\n", progress_words(now).c_str());
     if (now.seconds >= next_) next_ = now.seconds + 10;
   }
-  ~Status() {
+  void end() {
     if (live_) std::fputs("\r\033[K", stderr);
   }
 
@@ -57,30 +52,6 @@ class Status {
   const bool live_ = ::isatty(2) != 0;
   double next_ = 10;
 };
-
-// Harmful orders that break the same things have one cause: the nearest stands for all.
-struct Cause {
-  size_t result = 0;
-  size_t others = 0;
-};
-
-std::vector<Cause> causes_of(const Validation& validation) {
-  std::map<std::string, size_t> seen;
-  std::vector<Cause> causes;
-  for (size_t i = 0; i < validation.results.size(); i++) {
-    const BranchResult& result = validation.results[i];
-    if (result.verdict != BranchVerdict::kHarmful) continue;
-    std::vector<std::string> broken;
-    for (const Difference& one : result.differences) broken.push_back(one.consequence.detail);
-    std::sort(broken.begin(), broken.end());
-    const auto [at, fresh] = seen.emplace(join(broken, "\n"), causes.size());
-    if (fresh)
-      causes.push_back({i, 0});
-    else
-      causes[at->second].others++;
-  }
-  return causes;
-}
 
 model::FindingsFile to_file(const LookedAt& looked, const Validation& validation,
                             const ProcArguments& arguments) {
@@ -110,16 +81,18 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
       {"infeasible", infeasible, "of them cannot happen", false},
       {"uncontrolled", uncontrolled, "of them could not be controlled", true},
       {"not_run", validation.not_run, "orders were not tried: no time left", true},
+      {"not_looked", validation.not_looked, "executions were not looked at again: no time left",
+       true},
+      {"unscanned", looked.races.unscanned, "pairs of accesses were not looked at: too many", true},
       {"lost", looked.recording.info().lost, "events were lost while recording", true},
   };
   file.origins.push_back(std::move(origin));
   const std::string execution = fs::path(arguments.recording).filename().string();
   for (const Cause& cause : causes_of(validation)) {
     const BranchResult& result = validation.results[cause.result];
-    const ProcessRace& race = looked.races.races[result.branch.race];
-    model::Finding finding = to_finding(looked.recording, *looked.model, race);
-    finding.evidence.push_back(
-        to_evidence(looked.recording, *looked.model, race, result, execution));
+    model::Finding finding = to_finding(result.of->recording, *result.of->model,
+                                        result.of->races.races[result.branch.race]);
+    finding.evidence.push_back(to_evidence(validation, cause.result, execution, cause.others));
     model::add_finding(file, std::move(finding));
   }
   return file;
@@ -135,23 +108,85 @@ std::string counts_text(const Validation& validation) {
   return with_thousands(tried) + " branches: " + with_thousands(counts[0]) + " harmful, " +
          with_thousands(counts[1]) + " benign, " + with_thousands(counts[2]) + " cannot happen, " +
          with_thousands(counts[3]) + " not controlled" +
-         (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "");
+         (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "") +
+         (validation.not_looked > 0
+              ? "; " + with_thousands(validation.not_looked) + " executions not looked at again"
+              : "");
 }
 
-void list_branches(const LookedAt& looked, const Validation& validation) {
+void list_branches(const Validation& validation) {
   static constexpr const char* kNames[] = {"harmful", "benign", "cannot happen", "not controlled"};
   for (const BranchResult& result : validation.results) {
     if (!result.ran) continue;
-    const ProcessRace& race = looked.races.races[result.branch.race];
-    std::fprintf(stderr, "%-14s on %s, %.0f ms\n", kNames[static_cast<size_t>(result.verdict)],
-                 looked.model->objects[race.object].name.c_str(), 1000 * result.run.seconds);
-    for (const uint32_t anchor : race.anchors)
-      std::fprintf(stderr, "    %s\n",
-                   describe_node(*looked.model, looked.recording, anchor).c_str());
+    std::fprintf(stderr, "%-14s on %s, %.0f ms%s\n", kNames[static_cast<size_t>(result.verdict)],
+                 result.object.c_str(), 1000 * result.seconds, result.taken ? ", last time" : "");
+    for (const std::string& call : result.calls) std::fprintf(stderr, "    %s\n", call.c_str());
+    for (size_t at = result.after; at != kNoResult; at = validation.results[at].after)
+      std::fprintf(stderr, "    after the other order on %s\n",
+                   validation.results[at].object.c_str());
     if (!result.why.empty()) std::fprintf(stderr, "    %s\n", result.why.c_str());
     for (const Difference& one : result.differences)
       std::fprintf(stderr, "    > %s%s\n", one.consequence.detail.c_str(),
                    result.repeated ? "" : " (seen once)");
+  }
+}
+
+// Results of another build are not taken: it may judge otherwise.
+std::string this_build() {
+  struct stat about = {};
+  ::stat("/proc/self/exe", &about);
+  return DEADHEAT_VERSION " " + std::to_string(about.st_size) + " " +
+         std::to_string(about.st_mtim.tv_sec) + "." + std::to_string(about.st_mtim.tv_nsec);
+}
+
+// The command that goes on where this one stopped: whatever results depend on, as it was given.
+std::string going_on(const ProcArguments& arguments) {
+  const ProcArguments usual;
+  std::vector<std::string> words = {"deadheat", "proc", "validate", arguments.recording};
+  const auto add = [&](const char* option, const std::string& value) {
+    words.insert(words.end(), {option, value});
+  };
+  if (arguments.undisturbed != usual.undisturbed)
+    add("--undisturbed", std::to_string(arguments.undisturbed));
+  if (arguments.depth != usual.depth) add("--depth", std::to_string(arguments.depth));
+  if (arguments.timeout_s > 0) {
+    char seconds[32];
+    std::snprintf(seconds, sizeof seconds, "%g", arguments.timeout_s);
+    add("--timeout", seconds);
+  }
+  for (const std::string& one : arguments.checkers) add("--checker", one);
+  for (const std::string& one : arguments.beside) add("--checker-beside", one);
+  if (arguments.all) words.emplace_back("--all");
+  return shell_quoted(words);
+}
+
+void say_taken(const Validation& validation) {
+  size_t taken = 0;
+  for (const BranchResult& result : validation.results) taken += result.taken;
+  if (taken > 0)
+    std::fprintf(stderr,
+                 "deadheat: %s of %s branches taken from the last time (--restart tries them "
+                 "again)\n",
+                 with_thousands(taken).c_str(), with_thousands(validation.results.size()).c_str());
+}
+
+void say_what_counts_for_nothing(const ProcArguments& arguments, const References& references) {
+  if (references.failed_undisturbed > 0)
+    std::fprintf(stderr,
+                 "deadheat: warning: %zu of %zu undisturbed runs failed where the recording did "
+                 "not: such failures are not counted\n",
+                 references.failed_undisturbed, references.undisturbed);
+  std::vector<std::string> checkers = arguments.checkers;
+  checkers.insert(checkers.end(), arguments.beside.begin(), arguments.beside.end());
+  for (size_t i = 0; i < references.checkers.size() && i < checkers.size(); i++) {
+    const CheckerRecord& record = references.checkers[i];
+    if (record.undisturbed_failed + record.serial_failed == 0) continue;
+    std::fprintf(stderr,
+                 "deadheat: warning: the checker %s fails in %zu of %zu undisturbed and %zu of %zu "
+                 "serial runs (%s)%s\n",
+                 checkers[i].c_str(), record.undisturbed_failed, references.undisturbed,
+                 record.serial_failed, references.serial, record.said.c_str(),
+                 references.counts(i) ? "" : ": what it says is not counted");
   }
 }
 
@@ -165,6 +200,14 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
   app.add_option("--jobs", arguments.jobs, "runs at a time; 0: as many as processors");
   app.add_option("--checker", arguments.checkers,
                  "command that judges a run: OUT ERR STATUS STATE");
+  app.add_option("--checker-beside", arguments.beside,
+                 "command that tests the running command, in its sandbox; when it ends, so does "
+                 "the run");
+  app.add_option("--depth", arguments.depth,
+                 "how many orders are changed, one after the other (2: races of what a changed "
+                 "order did, too)")
+      ->check(CLI::Range(1, 8));
+  app.add_flag("--restart", arguments.restart, "try again what was tried before");
   app.add_flag("--verbose", arguments.verbose, "list every order that was tried");
   app.add_flag("--all", arguments.all, "also terminal output and the like");
 }
@@ -176,16 +219,16 @@ int run_validate(ProcArguments& arguments) {
                with_thousands(looked->races.races.size()).c_str());
   ValidateOptions options;
   options.undisturbed = arguments.undisturbed;
+  options.depth = arguments.depth;
   options.most_branches = arguments.branches;
   options.budget_s = arguments.time_s;
   options.timeout_s = arguments.timeout_s;
   options.jobs = arguments.jobs;
-  options.work = arguments.recording + "/branches";
+  options.all = arguments.all;
+  options.restart = arguments.restart;
+  options.tool = this_build();
   options.sandbox = arguments.sandbox;
-  options.checkers = arguments.checkers;
-  std::error_code failed;
-  fs::create_directories(options.work, failed);
-  if (failed) return fail(errno_error("cannot make", options.work, failed.value()), kCannotRun);
+  options.checkers = {arguments.checkers, arguments.beside};
   Status status;
   std::atomic<bool> stop = false;
   const StopSignals signals;
@@ -194,72 +237,18 @@ int run_validate(ProcArguments& arguments) {
     stop = StopSignals::stopped();
     status.update(now);
   };
-  auto validation =
-      validate(looked->recording, *looked->model, *looked->graph, looked->races, options);
+  auto validation = validate(*looked, options);
+  status.end();
   if (!validation) return fail(validation.error(), kCannotRun);
-  if (validation->failed_undisturbed_runs > 0)
-    std::fprintf(stderr,
-                 "deadheat: warning: %zu of %d undisturbed runs failed where the recording did "
-                 "not: such failures "
-                 "are not counted\n",
-                 validation->failed_undisturbed_runs, arguments.undisturbed);
-  if (arguments.verbose) list_branches(*looked, *validation);
+  say_what_counts_for_nothing(arguments, validation->references);
+  if (arguments.verbose) list_branches(*validation);
+  say_taken(*validation);
   std::fprintf(stderr, "deadheat: %s\n", counts_text(*validation).c_str());
+  if (validation->not_run + validation->not_looked > 0 || validation->stopped)
+    std::fprintf(stderr, "deadheat: to go on: %s\n", going_on(arguments).c_str());
   arguments.output.confirmed_only = true;
   const int verdict = emit(to_file(*looked, *validation, arguments), arguments.output);
-  return verdict == kNothingFound && stop ? kInterrupted : verdict;
-}
-
-int run_replay(const ProcArguments& arguments) {
-  const std::string branch_file = arguments.recording + "/branch.json";
-  std::error_code failed;
-  const bool is_branch = fs::exists(branch_file, failed);
-  const std::string folder =
-      is_branch ? fs::absolute(arguments.recording).parent_path().parent_path().string()
-                : arguments.recording;
-  auto recording = Recording::open(folder);
-  if (!recording) return fail(recording.error());
-  auto model = build_model(*recording);
-  if (!model) return fail(model.error());
-  RunSpec spec;
-  spec.kind = RunKind::kReplay;
-  spec.branch = unchanged(*model);
-  if (is_branch) {
-    auto text = read_file(branch_file);
-    if (!text) return fail(text.error());
-    auto branch = parse_branch(*text, *model);
-    if (!branch) return fail(branch.error());
-    spec.branch = std::move(*branch);
-  }
-  spec.recording = &*recording;
-  spec.model = &*model;
-  spec.about = recording->info();
-  spec.folder = folder + "/replay";
-  spec.timeout_s = std::max(10.0, 10 * recording->info().seconds);
-  spec.patience_s = std::max(3.0, 6 * recording->info().seconds);
-  spec.sandbox.processor = 0;
-  spec.sandbox.host_name = recording->info().host_name;
-  if (fs::exists(folder + "/stdin", failed)) spec.input = folder + "/stdin";
-  auto checkpoint = compare_checkpoint(folder);
-  if (!checkpoint) return fail(checkpoint.error());
-  if (!checkpoint->layer.empty()) spec.sandbox.layers = {checkpoint->layer};
-  for (const std::string& path : checkpoint->changed)
-    std::fprintf(stderr, "deadheat: warning: %s is not as when this was recorded\n", path.c_str());
-  fs::remove_all(spec.folder, failed);
-  fs::create_directories(spec.folder, failed);
-  const std::string shown = spec.folder;
-  auto report = run_to_end(std::move(spec));
-  if (!report) return fail(report.error(), kCannotRun);
-  for (const char* const name : {"out", "err"}) {
-    auto text = read_file(shown + "/" + name);
-    if (text) std::fwrite(text->data(), 1, text->size(), name[0] == 'o' ? stdout : stderr);
-  }
-  const ReplayReport& replay = report->replay;
-  std::fprintf(stderr, "deadheat: %s: %s; %s calls as recorded\n",
-               is_branch ? "the failing order" : "the recording",
-               replay.reached ? "reproduced" : replay.diverged.c_str(),
-               with_thousands(replay.matched).c_str());
-  return report->trace.signal != 0 ? 128 + report->trace.signal : report->trace.status;
+  return verdict == kNothingFound && validation->stopped ? kInterrupted : verdict;
 }
 
 }  // namespace deadheat::apps

@@ -6,6 +6,7 @@
 #include <map>
 
 #include "lib/base/file.h"
+#include "lib/base/processors.h"
 #include "lib/base/text.h"
 #include "lib/campaign/attach.h"
 #include "lib/campaign/left_to_system.h"

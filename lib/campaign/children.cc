@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <sched.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -70,15 +69,6 @@ Result<ScopedFd> open_output(const std::string& path) {
 }
 
 }  // namespace
-
-std::vector<int> usable_processors() {
-  cpu_set_t set;
-  std::vector<int> all;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return all;
-  for (int i = 0; i < CPU_SETSIZE; ++i)
-    if (CPU_ISSET(i, &set)) all.push_back(i);
-  return all;
-}
 
 Children::Children() {
   int before = 0;

@@ -35,9 +35,6 @@ struct ChildResult {
   double seconds = 0;
 };
 
-// Those that this process may run on.
-std::vector<int> usable_processors();
-
 class Children {
  public:
   static constexpr uint64_t kMostOutput = 64ULL << 20;  // bytes of a stream; then it is ended

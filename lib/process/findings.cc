@@ -1,7 +1,9 @@
 #include "lib/process/findings.h"
 
 #include <algorithm>
+#include <map>
 
+#include "lib/base/text.h"
 #include "lib/model/normalize.h"
 #include "lib/process/story/call_text.h"
 #include "lib/process/story/story.h"
@@ -98,7 +100,44 @@ std::vector<model::Step> steps_of(const Recording& recording, const Model& model
   return steps;
 }
 
+// Which branch it is, after which others: "4.1", "4.1+0.2".
+std::string name_of(const Validation& validation, size_t index) {
+  const BranchResult& result = validation.results[index];
+  const std::string own = std::to_string(result.branch.race) + "." +
+                          std::to_string(static_cast<int>(result.branch.change));
+  return result.after == kNoResult ? own : name_of(validation, result.after) + "+" + own;
+}
+
+// The orders that were changed before this one, if it took more than one.
+std::string before_that(const Validation& validation, const BranchResult& result) {
+  std::string text;
+  for (size_t at = result.after; at != kNoResult; at = validation.results[at].after) {
+    const BranchResult& earlier = validation.results[at];
+    text += "; and before that, on " + earlier.object + ", " + earlier.calls.back() +
+            " had come before " + earlier.calls.front() + ": it takes both";
+  }
+  return text;
+}
+
 }  // namespace
+
+std::vector<Cause> causes_of(const Validation& validation) {
+  std::map<std::string, size_t> seen;
+  std::vector<Cause> causes;
+  for (size_t i = 0; i < validation.results.size(); i++) {
+    const BranchResult& result = validation.results[i];
+    if (!result.ran || result.verdict != BranchVerdict::kHarmful) continue;
+    std::vector<std::string> broken;
+    for (const Difference& one : result.differences) broken.push_back(one.consequence.detail);
+    std::sort(broken.begin(), broken.end());
+    const auto [at, fresh] = seen.emplace(join(broken, "\n"), causes.size());
+    if (fresh)
+      causes.push_back({i, 0});
+    else
+      causes[at->second].others++;
+  }
+  return causes;
+}
 
 model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race) {
   model::Finding finding;
@@ -114,11 +153,14 @@ model::Finding to_finding(const Recording& recording, const Model& model, const 
   return finding;
 }
 
-model::Evidence to_evidence(const Recording& recording, const Model& model, const ProcessRace& race,
-                            const BranchResult& result, const std::string& execution) {
+model::Evidence to_evidence(const Validation& validation, size_t index,
+                            const std::string& execution, size_t others) {
+  const BranchResult& result = validation.results[index];
+  const Recording& recording = result.of->recording;
+  const Model& model = *result.of->model;
+  const ProcessRace& race = result.of->races.races[result.branch.race];
   model::Evidence evidence;
-  evidence.execution = execution + "/" + std::to_string(result.branch.race) + "." +
-                       std::to_string(static_cast<int>(result.branch.change));
+  evidence.execution = execution + "/" + name_of(validation, index);
   evidence.id = evidence.execution;
   evidence.source = "proc";
   evidence.order = model::Order::kAlternate;
@@ -142,7 +184,12 @@ model::Evidence to_evidence(const Recording& recording, const Model& model, cons
         evidence.steps = steps_of(recording, model, race, result.branch.order);
         evidence.why =
             "no happens-before path between the calls: each can come first; in the recording " +
-            describe_node(model, recording, race.anchors[0]) + " did";
+            describe_node(model, recording, race.anchors[0]) + " did" +
+            before_that(validation, result);
+        if (others > 0)
+          evidence.why += "; " + with_thousands(others) +
+                          (others == 1 ? " other order breaks" : " other orders break") +
+                          " the same";
         evidence.repeat = "deadheat proc replay " + result.folder;
       }
       break;

@@ -7,9 +7,17 @@
 
 namespace deadheat::process {
 
+// Harmful orders that break the same things have one cause: the nearest stands for all.
+struct Cause {
+  size_t result = 0;  // index in Validation::results
+  size_t others = 0;
+};
+std::vector<Cause> causes_of(const Validation& validation);
+
 model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race);
-// The finding's evidence of one branch; `execution` names the recording.
-model::Evidence to_evidence(const Recording& recording, const Model& model, const ProcessRace& race,
-                            const BranchResult& result, const std::string& execution);
+// The finding's evidence of one branch, whose recording is still there; `execution` names the
+// user's recording, `others` is how many other orders break the same.
+model::Evidence to_evidence(const Validation& validation, size_t result,
+                            const std::string& execution, size_t others);
 
 }  // namespace deadheat::process

@@ -1,382 +1,200 @@
 #include "lib/process/validate.h"
 
-#include <poll.h>
-#include <sched.h>
-#include <sys/stat.h>
-
 #include <algorithm>
-#include <chrono>
 #include <filesystem>
-#include <list>
+#include <set>
 
 #include "lib/base/file.h"
-#include "lib/process/judge/outcome.h"
-#include "lib/process/judge/user_checker.h"
-#include "lib/process/races/branch_json.h"
-#include "lib/process/replay/replay_clock.h"
-#include "lib/process/sandbox/checkpoint.h"
+#include "lib/base/text.h"
+#include "lib/model/enum_names.h"
+#include "lib/process/campaign/campaign.h"
+#include "lib/process/races/tighter_race.h"
 
 namespace deadheat::process {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
-constexpr int64_t kSecond_ns = 1000000000;
-
-std::vector<int> processors() {
-  cpu_set_t set;
-  std::vector<int> all;
-  if (::sched_getaffinity(0, sizeof set, &set) != 0) return {0};
-  for (int i = 0; i < CPU_SETSIZE; i++)
-    if (CPU_ISSET(i, &set)) all.push_back(i);
-  return all;
+// What results depend on, apart from the branch.
+std::string key_of(const ValidateOptions& options, int depth) {
+  std::string text = options.tool + "\n" + std::to_string(options.undisturbed) + "\n" +
+                     std::to_string(options.timeout_s) + "\n" + std::to_string(depth) + "\n";
+  text += join(options.checkers.after, "\n") + "\n\n" + join(options.checkers.beside, "\n");
+  return hex(stable_hash(text));
 }
 
-// What is to be run: a reference, or a branch.
-struct Job {
-  RunKind kind = RunKind::kUndisturbed;
-  SerialPolicy policy = SerialPolicy::kChildFirst;
-  size_t result = 0;   // kReplay: index in Validation::results
-  bool again = false;  // kReplay: the second look at a failure
-};
-
-// More than another output: a status, an error, a crash, a hang.
-bool fails(const std::vector<Difference>& differences) {
-  return std::any_of(differences.begin(), differences.end(), [](const Difference& one) {
-    return one.consequence.kind > model::ConsequenceKind::kOutputDiffers;
-  });
+// The same in every execution of the program: program, call and object of each side.
+std::string identity_of(const BranchResult& result, model::CandidateKind kind) {
+  return std::string(model::name(kind)) + " " + result.object + " " + join(result.calls, " ");
 }
 
-class Campaign {
+class Validator {
  public:
-  Campaign(const Recording& recording, const Model& model, const ValidateOptions& options,
-           Validation& out)
-      : recording_(recording),
-        model_(model),
-        options_(options),
-        out_(out),
-        processors_(processors()) {
-    const size_t jobs = options.jobs > 0 ? static_cast<size_t>(options.jobs) : processors_.size();
-    slots_.assign(jobs, false);
+  Validator(const ValidateOptions& options, Validation& out)
+      : options_(options), out_(out), budget_{options, {}, {}} {
+    budget_.started = Budget::Clock::now();
   }
 
-  Status look_at_checkpoint();
-  Status add_recording();
-  Status run_references();
-  Status run_branches();
+  Status explore(const LookedAt& looked, size_t after, int level);
 
  private:
-  struct Active {
-    Job job;
-    Run run;
-    std::string folder;
-    size_t slot = 0;
-    int64_t started_ns = 0;
-    Clock::time_point started;
-  };
+  std::vector<size_t> add_branches(const LookedAt& looked, size_t after);
+  bool is_new_order(const BranchResult& result, model::CandidateKind kind, size_t after);
+  void explain(const LookedAt& looked, const std::vector<size_t>& results);
+  Status go_deeper(size_t result, int level);
 
-  Status run_all(std::list<Job> jobs);
-  Status start(const Job& job);
-  Status finish(Active& active, std::list<Job>& jobs);
-  Status finish_branch(Active& active, RunReport report, std::list<Job>& jobs);
-  Status ask_checkers(const Active& active, const RunReport& report,
-                      std::vector<Difference>& differences) const;
-  Result<Outcome> outcome_of(const std::string& folder, const RunReport& report,
-                             int64_t started_ns) const;
-  double timeout_s() const {
-    return options_.timeout_s > 0 ? options_.timeout_s
-                                  : std::max(10.0, 10 * recording_.info().seconds);
-  }
-  double left_s() const;
-  bool stopped() const { return options_.stop != nullptr && options_.stop->load(); }
-  void tell(const std::string& doing);
-
-  const Recording& recording_;
-  const Model& model_;
   const ValidateOptions& options_;
   Validation& out_;
-  CheckpointState checkpoint_;
-  std::vector<int> processors_;
-  std::vector<bool> slots_;
-  std::list<Active> active_;
-  Clock::time_point started_ = Clock::now();
-  size_t branches_ = 0, done_ = 0, harmful_ = 0, diverged_ = 0, number_ = 0;
+  Budget budget_;
+  std::vector<std::string> identities_;  // by result
+  std::set<std::string> first_, tried_;  // identities of level 1; of all that were flipped together
 };
 
-double Campaign::left_s() const {
-  if (options_.budget_s <= 0) return 1e9;
-  return options_.budget_s - std::chrono::duration<double>(Clock::now() - started_).count();
+// Two flips are the same two in whichever order they were found.
+bool Validator::is_new_order(const BranchResult& result, model::CandidateKind kind, size_t after) {
+  std::vector<std::string> flips = {identity_of(result, kind)};
+  for (size_t at = after; at != kNoResult; at = out_.results[at].after)
+    flips.push_back(identities_[at]);
+  std::sort(flips.begin(), flips.end());
+  return tried_.insert(join(flips, "\n")).second || after == kNoResult;
 }
 
-void Campaign::tell(const std::string& doing) {
-  if (!options_.progress) return;
-  options_.progress({branches_, done_, harmful_, diverged_,
-                     std::chrono::duration<double>(Clock::now() - started_).count(), doing});
-}
-
-Result<Outcome> Campaign::outcome_of(const std::string& folder, const RunReport& report,
-                                     int64_t started_ns) const {
-  RunMask mask;
-  mask.pids = report.trace.processes;
-  mask.times = {{recording_.info().started_ns / kSecond_ns,
-                 recording_.info().started_ns / kSecond_ns +
-                     static_cast<int64_t>(recording_.info().seconds) + 1},
-                {started_ns / kSecond_ns, real_time_ns() / kSecond_ns + 1}};
-  auto outcome = read_outcome(folder, mask);
-  if (!outcome) return outcome.error();
-  outcome->status = report.trace.status;
-  outcome->signal = report.trace.signal;
-  outcome->timed_out = report.trace.timed_out || !report.trace.stuck_as.empty() || report.lost;
-  for (const FailedCommand& one : report.trace.failed)
-    outcome->failures.push_back(make_failure(one.words, one.status, one.signal, mask));
-  return outcome;
-}
-
-Status Campaign::look_at_checkpoint() {
-  auto state = compare_checkpoint(recording_.folder());
-  if (!state) return state.error();
-  checkpoint_ = std::move(*state);
-  if (!checkpoint_.there)
-    out_.problems.push_back(
-        "the recording has no checkpoint: its files are taken to be as they were");
-  if (!checkpoint_.changed.empty())
-    out_.problems.push_back(
-        checkpoint_.changed.front() +
-        (checkpoint_.changed.size() > 1
-             ? " and " + std::to_string(checkpoint_.changed.size() - 1) + " more files are"
-             : " is") +
-        " not as when this was recorded");
-  return Ok{};
-}
-
-Status Campaign::add_recording() {
-  RunReport report;
-  report.trace.status = recording_.info().status;
-  report.trace.signal = recording_.info().signal;
-  report.trace.timed_out = recording_.info().timed_out;
-  for (const Task& task : model_.tasks)
-    if (task.id == task.process) report.trace.processes.push_back(task.id);
-  for (const Event& event : recording_.events()) {
-    const deadheat_process_event& head = event.head();
-    if (head.kind != DEADHEAT_PROCESS_EXIT || head.task != head.process || head.result == 0)
-      continue;
-    const auto task = std::find_if(model_.tasks.begin(), model_.tasks.end(),
-                                   [&](const Task& one) { return one.id == head.task; });
-    const int status = static_cast<int>(head.result);
-    if (task != model_.tasks.end() && !task->command.empty())
-      report.trace.failed.push_back({task->command, (status >> 8) & 0xff, status & 0x7f});
-  }
-  auto outcome = outcome_of(recording_.folder(), report, recording_.info().started_ns);
-  if (!outcome) return outcome.error();
-  out_.reference.add(std::move(*outcome));
-  return Ok{};
-}
-
-Status Campaign::start(const Job& job) {
-  RunSpec spec;
-  spec.kind = job.kind;
-  spec.policy = job.policy;
-  spec.about = recording_.info();
-  spec.folder = options_.work + "/run" + std::to_string(number_++);
-  std::error_code failed;
-  fs::remove_all(spec.folder, failed);
-  fs::create_directories(spec.folder, failed);
-  if (failed) return errno_error("cannot make", spec.folder, failed.value());
-  const std::string input = recording_.folder() + "/stdin";
-  if (fs::exists(input, failed)) spec.input = input;
-  spec.timeout_s = timeout_s();
-  spec.patience_s = std::max(3.0, 6 * recording_.info().seconds);
-  spec.sandbox = options_.sandbox;
-  spec.sandbox.host_network = false;
-  spec.sandbox.host_name = recording_.info().host_name;
-  if (!checkpoint_.layer.empty()) spec.sandbox.layers.push_back(checkpoint_.layer);
-  const size_t slot =
-      static_cast<size_t>(std::find(slots_.begin(), slots_.end(), false) - slots_.begin());
-  if (job.kind != RunKind::kUndisturbed)
-    spec.sandbox.processor = processors_[slot % processors_.size()];
-  if (job.kind == RunKind::kReplay) {
-    spec.recording = &recording_;
-    spec.model = &model_;
-    spec.branch = out_.results[job.result].branch;
-    if (job.again) {
-      auto writer = RecordingWriter::create(out_.results[job.result].folder + "/recording");
-      if (!writer) return writer.error();
-      spec.writer = std::make_shared<RecordingWriter>(std::move(*writer));
+// At level 1 all races; deeper, those of the live part, and first what the recording did not have.
+std::vector<size_t> Validator::add_branches(const LookedAt& looked, size_t after) {
+  const Model& model = *looked.model;
+  std::vector<BranchResult> known;
+  std::vector<size_t> added;
+  const auto add = [&](BranchResult result) {
+    if (options_.most_branches > 0 && out_.results.size() == options_.most_branches) {
+      out_.not_run++;
+      return;
+    }
+    added.push_back(out_.results.size());
+    identities_.push_back(identity_of(result, looked.races.races[result.branch.race].kind));
+    out_.results.push_back(std::move(result));
+  };
+  for (uint32_t race = 0; race < looked.races.races.size(); race++) {
+    const ProcessRace& one = looked.races.races[race];
+    const uint64_t live_from = after == kNoResult ? 0 : out_.results[after].live_from;
+    const bool live = std::all_of(one.anchors.begin(), one.anchors.end(), [&](uint32_t anchor) {
+      return looked.recording.events()[model.nodes[anchor].event].head().begin > live_from;
+    });
+    if (!live) continue;
+    BranchResult result;
+    result.of = &looked;
+    result.after = after;
+    result.object = model.objects[one.object].name;
+    for (const uint32_t anchor : one.anchors)
+      result.calls.push_back(describe_node(model, looked.recording, anchor));
+    if (!is_new_order(result, one.kind, after)) continue;
+    const bool seen_before = !first_.insert(identity_of(result, one.kind)).second;
+    for (Branch& branch : make_branches(model, *looked.graph, one, race)) {
+      result.branch = std::move(branch);
+      if (after != kNoResult && seen_before)
+        known.push_back(result);
+      else
+        add(result);
     }
   }
-  const std::string folder = spec.folder;
-  auto run = Run::start(std::move(spec));
-  if (!run) return run.error();
-  slots_[slot] = true;
-  active_.push_back({job, std::move(*run), folder, slot, real_time_ns(), Clock::now()});
-  return Ok{};
+  for (BranchResult& result : known) add(std::move(result));
+  return added;
 }
 
-// The user's own checkers, on what the branch left.
-Status Campaign::ask_checkers(const Active& active, const RunReport& report,
-                              std::vector<Difference>& differences) const {
-  for (const std::string& checker : options_.checkers) {
-    CheckerRequest request;
-    request.checker = {"/bin/sh", "-c", checker + " \"$@\"", "checker"};
-    request.folder = active.folder;
-    request.status = report.trace.signal != 0 ? 128 + report.trace.signal : report.trace.status;
-    request.directory = recording_.info().directory;
-    request.environment = recording_.info().environment;
-    request.sandbox = active.run.spec().sandbox;
-    auto said = run_checker(request);
-    if (!said) return said.error();
-    if (said->kind != model::ConsequenceKind::kNone) differences.push_back({*said, ""});
+void Validator::explain(const LookedAt& looked, const std::vector<size_t>& results) {
+  std::set<uint32_t> happened;
+  for (const size_t index : results) {
+    const BranchResult& result = out_.results[index];
+    if (result.ran && result.verdict <= BranchVerdict::kBenign) happened.insert(result.branch.race);
   }
-  return Ok{};
+  for (const size_t index : results) {
+    BranchResult& result = out_.results[index];
+    if (!result.ran || result.verdict < BranchVerdict::kInfeasible) continue;
+    const auto tighter = tighter_race(*looked.graph, looked.races, result.branch,
+                                      [&](uint32_t race) { return happened.contains(race); });
+    if (!tighter) continue;
+    const ProcessRace& race = looked.races.races[*tighter];
+    result.why +=
+        std::string(result.verdict == BranchVerdict::kInfeasible ? "; race "
+                                                                 : "; it may be that race ") +
+        std::to_string(*tighter + 1) + " on " + looked.model->objects[race.object].name +
+        (result.verdict == BranchVerdict::kInfeasible ? " explains it: " : " explains it: ") +
+        describe_node(*looked.model, looked.recording, race.anchors[1]) +
+        " would have to come before " +
+        describe_node(*looked.model, looked.recording, race.anchors[0]);
+  }
 }
 
-Status Campaign::finish_branch(Active& active, RunReport report, std::list<Job>& jobs) {
-  BranchResult& result = out_.results[active.job.result];
-  std::vector<Difference> differences;
-  const bool followed = report.replay.reached && !report.lost;
-  if (followed) {
-    auto outcome = outcome_of(active.folder, report, active.started_ns);
-    if (!outcome) return outcome.error();
-    differences = judge(*outcome, out_.reference);
-    if (const Status asked = ask_checkers(active, report, differences); !asked) return asked;
-  }
+Status Validator::go_deeper(size_t index, int level) {
+  const std::string folder = out_.results[index].folder;
   std::error_code failed;
-  if (active.job.again) {
-    result.repeated = followed && !differences.empty();
-    RecordingInfo info = recording_.info();
-    info.source = "ptrace";
-    info.started_ns = active.started_ns;
-    info.seconds = report.seconds;
-    info.events = report.trace.events;
-    info.status = report.trace.status;
-    info.signal = report.trace.signal;
-    info.timed_out = report.trace.timed_out;
-    if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
-    fs::remove_all(active.folder, failed);
+  if (folder.empty() || !fs::exists(folder, failed)) return Ok{};  // looked at the last time
+  if (budget_.stopped() || budget_.spent()) {
+    out_.not_looked++;
     return Ok{};
   }
-  result.run = std::move(report);
-  result.ran = true;
-  done_++;
-  if (!followed) {
-    result.why = result.run.lost ? "the sandbox ended unexpectedly" : result.run.replay.diverged;
-    result.verdict =
-        result.run.replay.infeasible ? BranchVerdict::kInfeasible : BranchVerdict::kUncontrolled;
-    diverged_++;
-  } else if (differences.empty()) {
-    result.verdict = BranchVerdict::kBenign;
-  } else {
-    result.verdict = BranchVerdict::kHarmful;
-    result.differences = std::move(differences);
-    result.folder = active.folder;
-    harmful_++;
-    jobs.push_front({RunKind::kReplay, SerialPolicy::kChildFirst, active.job.result, true});
-    return write_file(active.folder + "/branch.json", to_json(result.branch));
+  auto looked = look_for_races(folder + "/recording", options_.all);
+  if (!looked) return looked.error();
+  auto deeper = std::make_unique<LookedAt>(std::move(*looked));
+  const size_t from = out_.results.size();
+  const Status explored = explore(*deeper, index, level + 1);
+  if (!explored) return explored;
+  const auto begin = out_.results.begin() + static_cast<std::ptrdiff_t>(from);
+  const bool harmful = std::any_of(begin, out_.results.end(), [](const BranchResult& result) {
+    return result.ran && result.verdict == BranchVerdict::kHarmful;
+  });
+  const bool complete =
+      std::all_of(begin, out_.results.end(), [](const BranchResult& result) { return result.ran; });
+  if (harmful) {
+    out_.deeper.push_back(std::move(deeper));
+    return Ok{};
   }
-  fs::remove_all(active.folder, failed);
+  for (auto result = begin; result != out_.results.end(); ++result)
+    if (result->of == deeper.get()) result->of = nullptr;
+  if (!complete) return Ok{};  // it goes on from there the next time
+  fs::remove_all(folder, failed);
+  out_.results[index].folder.clear();
   return Ok{};
 }
 
-Status Campaign::finish(Active& active, std::list<Job>& jobs) {
-  auto report = active.run.finish();
-  slots_[active.slot] = false;
-  if (!report) return report.error();
-  report->seconds = std::chrono::duration<double>(Clock::now() - active.started).count();
-  if (active.job.kind == RunKind::kReplay) return finish_branch(active, std::move(*report), jobs);
-  if (report->lost) {
-    out_.problems.push_back("an undisturbed run was lost: the sandbox ended unexpectedly");
-  } else {
-    auto outcome = outcome_of(active.folder, *report, active.started_ns);
-    if (!outcome) return outcome.error();
-    // A serial run shows which orders are harmless, unless it fails itself: then the order is what
-    // did it.
-    const bool failed_itself = fails(judge(*outcome, out_.reference));
-    const bool serial = active.job.kind == RunKind::kSerial;
-    if (failed_itself) (serial ? out_.failed_serial_runs : out_.failed_undisturbed_runs)++;
-    if (!failed_itself || !serial) out_.reference.add(std::move(*outcome));
-  }
+Status Validator::explore(const LookedAt& looked, size_t after, int level) {
+  const std::string work = looked.recording.folder() + "/branches";
   std::error_code failed;
-  fs::remove_all(active.folder, failed);
-  return Ok{};
-}
-
-Status Campaign::run_all(std::list<Job> jobs) {
-  while (!jobs.empty() || !active_.empty()) {
-    const bool no_more = stopped() || left_s() <= 0;
-    if (no_more) {
-      for (const Job& job : jobs)
-        if (job.kind == RunKind::kReplay && !job.again) out_.not_run++;
-      jobs.clear();
-    }
-    while (!jobs.empty() && active_.size() < slots_.size()) {
-      const Job job = jobs.front();
-      jobs.pop_front();
-      if (const Status begun = start(job); !begun) return begun;
-    }
-    if (stopped())
-      for (Active& one : active_) one.run.kill();
-    std::vector<pollfd> waiting;
-    for (const Active& one : active_) waiting.push_back({one.run.done_fd(), POLLIN, 0});
-    ::poll(waiting.data(), waiting.size(), 200);
-    size_t index = 0;
-    for (auto one = active_.begin(); one != active_.end(); index++) {
-      if (waiting[index].revents == 0) {
-        ++one;
-        continue;
-      }
-      if (const Status ended = finish(*one, jobs); !ended) return ended;
-      one = active_.erase(one);
-    }
-    tell(branches_ == 0 ? "undisturbed and serial runs" : "branches");
+  if (options_.restart && level == 1) fs::remove_all(work, failed);
+  auto target = make_target(looked.recording, *looked.model, options_.sandbox, options_.timeout_s);
+  if (!target) return target.error();
+  target->beside = options_.checkers.beside;
+  auto kept = KeptResults::open(work, key_of(options_, options_.depth));
+  if (!kept) return kept.error();
+  const std::vector<size_t> added = add_branches(looked, after);
+  Campaign campaign(*target, work, budget_, out_, *kept);
+  if (level == 1) {
+    out_.problems = problems_of(target->checkpoint);
+    if (const Status run = campaign.run_references(key_of(options_, 0)); !run) return run;
+  } else if (const Status copied = write_file(work + "/reference.json", to_json(out_.references));
+             !copied) {
+    return copied;
+  }
+  if (const Status run = campaign.run_branches(added); !run) return run;
+  explain(looked, added);
+  if (level >= options_.depth) return Ok{};
+  for (const size_t index : added) {
+    const BranchResult& result = out_.results[index];
+    if (!result.ran || result.verdict != BranchVerdict::kBenign) continue;
+    if (const Status deeper = go_deeper(index, level); !deeper) return deeper;
   }
   return Ok{};
-}
-
-Status Campaign::run_references() {
-  std::list<Job> jobs;
-  for (int i = 0; i < options_.undisturbed; i++)
-    jobs.push_back({RunKind::kUndisturbed, SerialPolicy::kChildFirst, 0, false});
-  if (const Status run = run_all(std::move(jobs)); !run) return run;
-  jobs.clear();
-  for (const SerialPolicy policy :
-       {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
-    jobs.push_back({RunKind::kSerial, policy, 0, false});
-  return run_all(std::move(jobs));
-}
-
-Status Campaign::run_branches() {
-  std::list<Job> jobs;
-  for (size_t i = 0; i < out_.results.size(); i++)
-    jobs.push_back({RunKind::kReplay, SerialPolicy::kChildFirst, i, false});
-  branches_ = jobs.size();
-  return run_all(std::move(jobs));
 }
 
 }  // namespace
 
-Result<Validation> validate(const Recording& recording, const Model& model, const Graph& graph,
-                            const ProcessRaces& races, const ValidateOptions& options) {
-  if (recording.info().in_place)
-    return Error{"this recording was made in place: its start state is gone",
-                 "record it again without --in-place"};
+Result<Validation> validate(const LookedAt& looked, const ValidateOptions& options) {
   Validation out;
-  for (uint32_t race = 0; race < races.races.size(); race++) {
-    for (Branch& branch : make_branches(model, graph, races.races[race], race)) {
-      if (options.most_branches > 0 && out.results.size() == options.most_branches) {
-        out.not_run++;
-        continue;
-      }
-      BranchResult result;
-      result.branch = std::move(branch);
-      out.results.push_back(std::move(result));
-    }
-  }
-  Campaign campaign(recording, model, options, out);
-  if (const Status looked = campaign.look_at_checkpoint(); !looked) return looked.error();
-  if (const Status added = campaign.add_recording(); !added) return added.error();
-  if (const Status run = campaign.run_references(); !run) return run.error();
-  if (const Status run = campaign.run_branches(); !run) return run.error();
+  Validator validator(options, out);
+  if (const Status explored = validator.explore(looked, kNoResult, 1); !explored)
+    return explored.error();
+  out.stopped = options.stop != nullptr && options.stop->load();
+  out.problems.insert(out.problems.end(), out.references.problems.begin(),
+                      out.references.problems.end());
   return out;
 }
 

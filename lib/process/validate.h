@@ -4,32 +4,44 @@
 // First the references: undisturbed runs and serial ones; what occurs in one of them is no failure.
 // Then the branches, nearest races first, in parallel, each pinned to one processor. A harmful
 // branch is run once more before it is believed: what does not repeat was not the order's doing, or
-// not only; it counts as harmful too, but is said to be seen once.
+// not only; it counts as harmful too, but is said to be seen once. With a depth beyond 1, the
+// executions of benign branches are looked at again, and their races tried the same way.
+//
+// What is done is kept (campaign/kept_results.h): a campaign that was stopped goes on.
 #pragma once
 
 #include <atomic>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
-#include "lib/process/judge/checkers.h"
-#include "lib/process/races/branch.h"
-#include "lib/process/replay/run.h"
+#include "lib/process/campaign/kept_results.h"
+#include "lib/process/campaign/looked_at.h"
+#include "lib/process/campaign/references.h"
 
 namespace deadheat::process {
 
-enum class BranchVerdict : uint8_t { kHarmful, kBenign, kInfeasible, kUncontrolled };
+constexpr size_t kNoResult = ~size_t{0};
 
 struct BranchResult {
   Branch branch;
+  const LookedAt* of = nullptr;  // the recording that it is a branch of
+  size_t after = kNoResult;      // depth 2 and more: the result whose execution that is
+  // In words, since the executions of benign branches do not stay.
+  std::string object;
+  std::vector<std::string> calls;
+
   BranchVerdict verdict = BranchVerdict::kUncontrolled;
   std::string why;  // of a divergence
   std::vector<Difference> differences;
-  RunReport run;
-  bool ran = false;       // false: no budget was left for it
-  bool repeated = false;  // the second run failed in the same way
-  std::string folder;     // harmful ones keep theirs: branch.json, and in recording/ the whole
-                          // execution, live part too
+  double seconds = 0;
+  uint64_t live_from = 0;  // the number in its whole execution at which it went live
+  bool ran = false;        // false: no budget was left for it
+  bool taken = false;      // from an earlier campaign
+  bool repeated = false;   // the second run failed in the same way
+  std::string folder;      // harmful ones keep theirs: branch.json, and in recording/ the whole
+                           // execution, live part too
 };
 
 struct ValidateProgress {
@@ -40,28 +52,31 @@ struct ValidateProgress {
 
 struct ValidateOptions {
   int undisturbed = 4;
-  size_t most_branches = 0;           // 0: all
-  double budget_s = 0;                // 0: none
-  double timeout_s = 0;               // of one run; 0: ten times the recording, at least 10 s
-  int jobs = 0;                       // 0: as many as processors
-  std::string work;                   // folder for runs; there already
-  std::vector<std::string> checkers;  // shell commands; see user_checker.h for what they are given
+  int depth = 1;             // how many races are flipped, one after the other
+  size_t most_branches = 0;  // 0: all
+  double budget_s = 0;       // 0: none
+  double timeout_s = 0;      // of one run; 0: ten times the recording, at least 10 s
+  int jobs = 0;              // 0: as many as processors
+  bool all = false;          // depth: races on terminal output and the like too
+  bool restart = false;      // take nothing from an earlier campaign
+  std::string tool;          // which build this is; results of others are not taken
+  UserCheckers checkers;
   SandboxOptions sandbox;
   std::function<void(const ValidateProgress&)> progress;
   const std::atomic<bool>* stop = nullptr;
 };
 
 struct Validation {
-  std::vector<BranchResult> results;  // in the order of the races
-  Reference reference;
-  size_t failed_undisturbed_runs =
-      0;                          // the command fails by itself: such failures count for nothing
-  size_t failed_serial_runs = 0;  // not part of the reference
-  size_t not_run = 0;             // no budget left, or stopped
+  std::vector<BranchResult> results;  // in the order of the races; deeper ones after all others
+  std::vector<std::unique_ptr<LookedAt>> deeper;  // executions with a harmful branch of their own
+  References references;
+  size_t not_run = 0;     // no budget left, or stopped
+  size_t not_looked = 0;  // executions whose own races were not looked for, for the same reasons
+  bool stopped = false;
   std::vector<std::string> problems;
 };
 
-Result<Validation> validate(const Recording& recording, const Model& model, const Graph& graph,
-                            const ProcessRaces& races, const ValidateOptions& options);
+// `looked` outlives what is returned.
+Result<Validation> validate(const LookedAt& looked, const ValidateOptions& options);
 
 }  // namespace deadheat::process

@@ -10,6 +10,7 @@
 
 #include "lib/base/file.h"
 #include "lib/process/json_bytes.h"
+#include "lib/process/replay/live_part.h"
 #include "lib/process/trace/recorder.h"
 
 namespace deadheat::process {
@@ -18,7 +19,8 @@ namespace {
 using nlohmann::json;
 
 // The run happens in another process: its report comes back as text.
-std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) {
+std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
+                 const std::vector<BesideEnd>& beside = {}) {
   json all;
   if (!result) {
     all["error"] = {result.error().message, result.error().hint};
@@ -43,6 +45,9 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay) 
                      {"extra", replay.extra},           {"skipped", replay.skipped},
                      {"relaxed", replay.relaxed},       {"first", replay.first},
                      {"live_from", replay.live_from}};
+    all["beside"] = json::array();
+    for (const BesideEnd& one : beside)
+      all["beside"].push_back({{"status", one.status}, {"timed_out", one.timed_out}});
   }
   return all.dump(-1, ' ', false, json::error_handler_t::replace);
 }
@@ -69,6 +74,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   report.replay = {replay["reached"], replay["diverged"], replay["infeasible"],
                    replay["matched"], replay["extra"],    replay["skipped"],
                    replay["relaxed"], replay["first"],    replay["live_from"]};
+  for (const json& one : all["beside"]) report.beside.push_back({one["status"], one["timed_out"]});
   return report;
 }
 
@@ -117,14 +123,44 @@ TraceOptions trace_options(const RunSpec& spec) {
   return options;
 }
 
-std::string trace_inside(Inside& inside, const RunSpec& spec, const Command& command) {
+// Tells which process the command is, and starts what runs beside it from the start.
+class BesideStart : public Inside {
+ public:
+  BesideStart(Inside& inside, Beside& beside, const RunSpec& spec)
+      : inside_(inside), beside_(beside), spec_(spec) {}
+
+  Result<int> start(const Command& command, const std::function<void()>& before_exec) override {
+    auto pid = inside_.start(command, before_exec);
+    if (!pid) return pid;
+    root_ = *pid;
+    if (spec_.kind != RunKind::kReplay) start_beside();
+    return pid;
+  }
+  // A tenth of the time is left to end the command in good order.
+  void start_beside() { beside_.start(inside_, root_, 0.9 * spec_.timeout_s); }
+  bool set_next_pid(int pid) override { return inside_.set_next_pid(pid); }
+  int wait_for(int pid) override { return inside_.wait_for(pid); }
+  void end_all() override { inside_.end_all(); }
+  const std::vector<UpperFolder>& uppers() const override { return inside_.uppers(); }
+
+ private:
+  Inside& inside_;
+  Beside& beside_;
+  const RunSpec& spec_;
+  int root_ = 0;
+};
+
+std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& command,
+                         Beside& beside) {
+  BesideStart inside(sandbox, beside, spec);
   ReplayReport replay;
   std::optional<Result<TraceResult>> result;
   const auto run = [&](Controller& controller) {
     result = Tracer(inside, trace_options(spec), controller).run(command);
   };
   if (spec.kind == RunKind::kReplay) {
-    Replayer replayer(*spec.recording, *spec.model, spec.branch, spec.patience_s);
+    LivePart replayer(*spec.recording, *spec.model, spec.branch, spec.patience_s,
+                      [&] { inside.start_beside(); });
     run(replayer);
     replay = replayer.report();
   } else if (spec.kind == RunKind::kSerial) {
@@ -138,7 +174,8 @@ std::string trace_inside(Inside& inside, const RunSpec& spec, const Command& com
     run(free);
   }
   if (spec.writer) spec.writer->flush();
-  return pack(*result, replay);
+  const std::vector<BesideEnd> ends = beside.finish();
+  return pack(*result, replay, ends);
 }
 
 // Nobody but the source outside watches; nothing here slows the command down.
@@ -181,9 +218,11 @@ Result<Run> Run::start(RunSpec wanted) {
   auto sandbox = Sandbox::create(spec->sandbox);
   if (!sandbox) return sandbox.error();
   const Command command = command_of(*spec, *streams);
-  const Status started = sandbox->start([&spec = *spec, command, gate = gate[0]](Inside& inside) {
+  auto beside = Beside::prepare(spec->beside, command, spec->folder);
+  if (!beside) return beside.error();
+  const Status started = sandbox->start([&, &spec = *spec, gate = gate[0]](Inside& inside) {
     return spec.watched ? run_inside(inside, spec, command, gate)
-                        : trace_inside(inside, spec, command);
+                        : trace_inside(inside, spec, command, *beside);
   });
   if (!started) return started.error();
   return Run(std::move(*sandbox), std::move(spec), std::move(opens));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/process/replay/beside.h"
 #include "lib/process/replay/replayer.h"
 #include "lib/process/replay/serial.h"
 #include "lib/process/sandbox/sandbox.h"
@@ -25,6 +26,8 @@ struct RunSpec {
   std::string input;    // file for standard input; empty: nothing to read
   std::shared_ptr<RecordingWriter> writer;  // gets the events; none: they are not kept
   bool watched = false;  // kRecord by a source outside: not traced, and held until go()
+  std::vector<std::string>
+      beside;  // shell commands that run beside the command: from the start, or once it is live
   double timeout_s = 60;
   double patience_s = 10;  // kReplay: for the anchors
   SandboxOptions sandbox;
@@ -33,6 +36,7 @@ struct RunSpec {
 struct RunReport {
   TraceResult trace;
   ReplayReport replay;
+  std::vector<BesideEnd> beside;  // as RunSpec::beside; empty: they were not started
   double seconds = 0;
   std::vector<std::string> problems;
   bool lost = false;  // the sandbox itself died; nothing can be said

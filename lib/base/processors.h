@@ -1,0 +1,10 @@
+// The processors that this process may run on.
+#pragma once
+
+#include <vector>
+
+namespace deadheat {
+
+std::vector<int> usable_processors();  // never empty: 0 where nobody says
+
+}  // namespace deadheat

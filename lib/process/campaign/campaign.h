@@ -1,0 +1,77 @@
+// Runs of one recording, many at a time: the references, then the branches, each judged when it
+// ends.
+#pragma once
+
+#include <chrono>
+#include <list>
+#include <string>
+#include <vector>
+
+#include "lib/process/validate.h"
+
+namespace deadheat::process {
+
+// What the campaigns over a recording and over executions of its branches have in common.
+struct Budget {
+  using Clock = std::chrono::steady_clock;
+  const ValidateOptions& options;
+  Clock::time_point started = Clock::now();
+  ValidateProgress progress;
+
+  bool stopped() const { return options.stop != nullptr && options.stop->load(); }
+  bool spent() const;
+  void tell(const std::string& doing);
+};
+
+class Campaign {
+ public:
+  // `work` is the folder of the branches; `results` names those of `out` that are this campaign's.
+  Campaign(const Target& target, const std::string& work, Budget& budget, Validation& out,
+           KeptResults& kept);
+
+  // `key` names what they depend on; kept ones of that key are taken.
+  Status run_references(const std::string& key);
+  Status run_branches(const std::vector<size_t>& results);
+
+ private:
+  // What is to be run: a reference, or a branch.
+  struct Job {
+    RunKind kind = RunKind::kUndisturbed;
+    SerialPolicy policy = SerialPolicy::kChildFirst;
+    size_t result = 0;   // kReplay: index in Validation::results
+    bool again = false;  // kReplay: the second look at a failure
+  };
+  struct Active {
+    Job job;
+    Run run;
+    std::string folder;
+    size_t slot = 0;
+    int64_t started_ns = 0;
+    Budget::Clock::time_point started;
+  };
+
+  Status run_all(std::list<Job> jobs);
+  void drop(std::list<Job>& jobs);
+  Status wait_for_some(std::list<Job>& jobs);
+  Status start(const Job& job);
+  Status finish(Active& active, std::list<Job>& jobs);
+  Status finish_reference(Active& active, const RunReport& report);
+  Status finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs);
+  Status finish_again(Active& active, bool followed, const std::vector<Difference>& differences,
+                      const RunReport& report);
+  Status keep_recording(const Active& active, const RunReport& report) const;
+  Status keep(const BranchResult& result);
+  void forget_unfinished();
+
+  const Target& target_;
+  const std::string work_;
+  Budget& budget_;
+  Validation& out_;
+  KeptResults& kept_;
+  const std::vector<int> processors_;
+  std::vector<bool> slots_;
+  std::list<Active> active_;
+  size_t number_ = 0;  // of the next run's folder
+};
+
+}  // namespace deadheat::process

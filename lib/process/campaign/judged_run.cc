@@ -1,0 +1,92 @@
+#include "lib/process/campaign/judged_run.h"
+
+#include <algorithm>
+
+#include "lib/base/file.h"
+#include "lib/process/judge/outcome.h"
+#include "lib/process/judge/user_checker.h"
+#include "lib/process/replay/replay_clock.h"
+
+namespace deadheat::process {
+namespace {
+
+constexpr int64_t kSecond_ns = 1000000000;
+
+model::Consequence said_beside(const BesideEnd& end, const std::string& folder, size_t index) {
+  const std::string name = folder + "/beside" + std::to_string(index);
+  const auto out = read_file(name + ".out"), err = read_file(name + ".err");
+  if (end.timed_out)
+    return {model::ConsequenceKind::kCheckerFailed, "the checker beside it did not end"};
+  return checker_consequence(end.status, out ? out.value() : "", err ? err.value() : "");
+}
+
+}  // namespace
+
+std::vector<std::string> UserCheckers::all() const {
+  std::vector<std::string> words = after;
+  words.insert(words.end(), beside.begin(), beside.end());
+  return words;
+}
+
+Result<Outcome> outcome_of(const Target& target, const std::string& folder, const RunReport& report,
+                           int64_t started_ns) {
+  const RecordingInfo& info = target.recording->info();
+  RunMask mask;
+  mask.pids = report.trace.processes;
+  mask.times = {{info.started_ns / kSecond_ns,
+                 info.started_ns / kSecond_ns + static_cast<int64_t>(info.seconds) + 1},
+                {started_ns / kSecond_ns, real_time_ns() / kSecond_ns + 1}};
+  auto outcome = read_outcome(folder, mask);
+  if (!outcome) return outcome.error();
+  outcome->status = report.trace.status;
+  outcome->signal = report.trace.signal;
+  outcome->timed_out = report.trace.timed_out || !report.trace.stuck_as.empty() || report.lost;
+  for (const FailedCommand& one : report.trace.failed)
+    outcome->failures.push_back(make_failure(one.words, one.status, one.signal, mask));
+  return outcome;
+}
+
+Result<Outcome> outcome_of_recording(const Target& target) {
+  const Recording& recording = *target.recording;
+  RunReport report;
+  report.trace.status = recording.info().status;
+  report.trace.signal = recording.info().signal;
+  report.trace.timed_out = recording.info().timed_out;
+  const std::vector<Task>& tasks = target.model->tasks;
+  for (const Task& task : tasks)
+    if (task.id == task.process) report.trace.processes.push_back(task.id);
+  for (const Event& event : recording.events()) {
+    const deadheat_process_event& head = event.head();
+    if (head.kind != DEADHEAT_PROCESS_EXIT || head.task != head.process || head.result == 0)
+      continue;
+    const auto task = std::find_if(tasks.begin(), tasks.end(),
+                                   [&](const Task& one) { return one.id == head.task; });
+    const int status = static_cast<int>(head.result);
+    if (task != tasks.end() && !task->command.empty())
+      report.trace.failed.push_back({task->command, (status >> 8) & 0xff, status & 0x7f});
+  }
+  return outcome_of(target, recording.folder(), report, recording.info().started_ns);
+}
+
+Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& checkers,
+                                  const std::string& folder, const RunReport& report) {
+  CheckerWords words;
+  for (const std::string& checker : checkers.after) {
+    CheckerRequest request;
+    request.checker = {"/bin/sh", "-c", checker + " \"$@\"", "checker"};
+    request.folder = folder;
+    request.status = report.trace.signal != 0 ? 128 + report.trace.signal : report.trace.status;
+    request.directory = target.recording->info().directory;
+    request.environment = target.recording->info().environment;
+    request.sandbox = target.sandbox;
+    auto said = run_checker(request);
+    if (!said) return said.error();
+    words.push_back(std::move(*said));
+  }
+  for (size_t i = 0; i < checkers.beside.size(); i++)
+    words.push_back(i < report.beside.size() ? said_beside(report.beside[i], folder, i)
+                                             : model::Consequence{});
+  return words;
+}
+
+}  // namespace deadheat::process

@@ -1,0 +1,132 @@
+#include "lib/process/campaign/kept_results.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/model/enum_names.h"
+#include "lib/process/json_bytes.h"
+#include "lib/process/races/branch_json.h"
+
+namespace deadheat::process {
+namespace {
+
+using nlohmann::json;
+
+std::string name_of(const Branch& branch) { return hex(stable_hash(to_json(branch))); }
+
+json differences_to_json(const std::vector<Difference>& differences) {
+  json all = json::array();
+  for (const Difference& one : differences)
+    all.push_back({{"kind", model::name(one.consequence.kind)},
+                   {"detail", bytes_to_json(one.consequence.detail)},
+                   {"object", bytes_to_json(one.object)}});
+  return all;
+}
+
+std::vector<Difference> differences_from_json(const json& all) {
+  std::vector<Difference> differences;
+  for (const json& one : all) {
+    const auto kind = model::parse_name<model::ConsequenceKind>(one.at("kind").get<std::string>());
+    differences.push_back(
+        {{kind.value_or(model::ConsequenceKind::kOutputDiffers), bytes_from_json(one.at("detail"))},
+         bytes_from_json(one.at("object"))});
+  }
+  return differences;
+}
+
+KeptResult result_from_json(const json& from) {
+  KeptResult result;
+  const int verdict = from.at("verdict");
+  if (verdict < 0 || verdict > static_cast<int>(BranchVerdict::kUncontrolled))
+    throw std::out_of_range("verdict");
+  result.verdict = static_cast<BranchVerdict>(verdict);
+  result.why = bytes_from_json(from.at("why"));
+  result.differences = differences_from_json(from.at("differences"));
+  result.repeated = from.at("repeated");
+  result.folder = bytes_from_json(from.at("folder"));
+  result.seconds = from.at("seconds");
+  result.live_from = from.at("live_from");
+  return result;
+}
+
+}  // namespace
+
+Result<KeptResults> KeptResults::open(const std::string& folder, const std::string& key) {
+  std::error_code failed;
+  std::filesystem::create_directories(folder, failed);
+  if (failed) return errno_error("cannot make", folder, failed.value());
+  const std::string path = folder + "/results.jsonl";
+  ScopedFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (!file.valid()) return errno_error("cannot write", path, errno);
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{"another deadheat validates this recording now",
+                 "wait for it, or copy the folder"};
+  auto text = read_file(path);
+  if (!text) return text.error();
+  KeptResults kept(std::move(file), path, key);
+  kept.read(*text);
+  // What follows a torn line would be torn too.
+  if (!text->empty() && text->back() != '\n')
+    if (const Status ended = write_all(kept.file_.get(), "\n", path); !ended) return ended.error();
+  return kept;
+}
+
+void KeptResults::read(const std::string& text) {
+  for (const std::string_view line : split(text, '\n')) {
+    const json one = json::parse(line, nullptr, false);
+    if (!one.is_object() || one.value("key", json()) != key_) continue;
+    try {
+      known_[one.at("branch")] = result_from_json(one);
+    } catch (const std::exception&) {
+      continue;  // changed by hand, or half of one: tried again
+    }
+  }
+}
+
+const KeptResult* KeptResults::find(const Branch& branch) const {
+  const auto found = known_.find(name_of(branch));
+  return found == known_.end() ? nullptr : &found->second;
+}
+
+Status KeptResults::add(const Branch& branch, const KeptResult& result) {
+  const json line = {{"key", key_},
+                     {"branch", name_of(branch)},
+                     {"verdict", static_cast<int>(result.verdict)},
+                     {"why", bytes_to_json(result.why)},
+                     {"differences", differences_to_json(result.differences)},
+                     {"repeated", result.repeated},
+                     {"folder", bytes_to_json(result.folder)},
+                     {"seconds", result.seconds},
+                     {"live_from", result.live_from}};
+  return write_all(file_.get(), line.dump() + "\n", path_);
+}
+
+std::string to_json(const KeptJudgement& judgement) {
+  const json all = {{"version", 1},
+                    {"checkers", words_to_json(judgement.checkers)},
+                    {"beside", words_to_json(judgement.beside)},
+                    {"differences", differences_to_json(judgement.differences)}};
+  return all.dump(1) + "\n";
+}
+
+Result<KeptJudgement> parse_judgement(const std::string& text, const std::string& where) {
+  const json all = json::parse(text, nullptr, false);
+  const Error damaged{where + " is damaged or of another version",
+                      "make the finding again with deadheat proc validate --restart"};
+  if (!all.is_object()) return damaged;
+  try {
+    if (all.at("version") != 1) return damaged;
+    return KeptJudgement{words_from_json(all.at("checkers")), words_from_json(all.at("beside")),
+                         differences_from_json(all.at("differences"))};
+  } catch (const std::exception&) {
+    return damaged;
+  }
+}
+
+}  // namespace deadheat::process

@@ -1,0 +1,59 @@
+// Results of branches, kept while a campaign goes on, so that one that was stopped, killed or ran
+// out of time goes on where it was: results.jsonl in the folder of the branches.
+//
+// One line of JSON a branch, appended when the branch is done; a last line that was torn is left
+// out. A line counts for the same branch under the same key only: checkers, undisturbed runs,
+// depth, limits, and the build of the tool. Lines of other keys stay, for who comes back to them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/scoped_fd.h"
+#include "lib/process/judge/checkers.h"
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process {
+
+enum class BranchVerdict : uint8_t { kHarmful, kBenign, kInfeasible, kUncontrolled };
+
+struct KeptResult {
+  BranchVerdict verdict = BranchVerdict::kUncontrolled;
+  std::string why;
+  std::vector<Difference> differences;
+  bool repeated = false;
+  std::string folder;  // name below the folder of the branches; empty: nothing was kept
+  double seconds = 0;
+  uint64_t live_from = 0;
+};
+
+class KeptResults {
+ public:
+  // Makes the folder where it is missing and reads what is there. Held until this goes away: two
+  // campaigns on one recording would take each other's folders.
+  static Result<KeptResults> open(const std::string& folder, const std::string& key);
+  const KeptResult* find(const Branch& branch) const;
+  size_t size() const { return known_.size(); }
+  Status add(const Branch& branch, const KeptResult& result);
+
+ private:
+  KeptResults(ScopedFd file, std::string path, std::string key)
+      : file_(std::move(file)), path_(std::move(path)), key_(std::move(key)) {}
+  void read(const std::string& text);
+
+  ScopedFd file_;
+  std::string path_, key_;
+  std::map<std::string, KeptResult> known_;  // by branch
+};
+
+// What a finding's folder says about itself: how it was judged, and what broke.
+struct KeptJudgement {
+  std::vector<std::string> checkers, beside;
+  std::vector<Difference> differences;
+};
+std::string to_json(const KeptJudgement& judgement);
+Result<KeptJudgement> parse_judgement(const std::string& text, const std::string& where);
+
+}  // namespace deadheat::process

@@ -1,0 +1,89 @@
+#include "lib/process/campaign/references.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "lib/process/json_bytes.h"
+
+namespace deadheat::process {
+
+using nlohmann::json;
+
+bool References::counts(size_t checker) const {
+  if (checker >= checkers.size()) return true;
+  const CheckerRecord& record = checkers[checker];
+  return record.undisturbed_failed == 0 && (serial == 0 || record.serial_failed < serial);
+}
+
+void References::note(const CheckerWords& words, bool was_serial) {
+  checkers.resize(std::max(checkers.size(), words.size()));
+  for (size_t i = 0; i < words.size(); i++) {
+    if (words[i].kind == model::ConsequenceKind::kNone) continue;
+    CheckerRecord& record = checkers[i];
+    (was_serial ? record.serial_failed : record.undisturbed_failed)++;
+    if (record.said.empty()) record.said = words[i].detail;
+  }
+}
+
+std::vector<Difference> judge_run(const Outcome& outcome, const CheckerWords& words,
+                                  const References& references) {
+  std::vector<Difference> differences = judge(outcome, references.known);
+  for (size_t i = 0; i < words.size(); i++)
+    if (words[i].kind != model::ConsequenceKind::kNone && references.counts(i))
+      differences.push_back({words[i], ""});
+  std::stable_sort(differences.begin(), differences.end(),
+                   [](const Difference& one, const Difference& other) {
+                     return one.consequence.kind > other.consequence.kind;
+                   });
+  return differences;
+}
+
+std::string to_json(const References& references) {
+  json outcomes = json::array(), checkers = json::array();
+  for (const Outcome& one : references.known.outcomes())
+    outcomes.push_back(json::parse(to_json(one)));
+  for (const CheckerRecord& one : references.checkers)
+    checkers.push_back({{"undisturbed_failed", one.undisturbed_failed},
+                        {"serial_failed", one.serial_failed},
+                        {"said", bytes_to_json(one.said)}});
+  const json all = {{"version", 1},
+                    {"key", references.key},
+                    {"undisturbed", references.undisturbed},
+                    {"serial", references.serial},
+                    {"failed_undisturbed", references.failed_undisturbed},
+                    {"failed_serial", references.failed_serial},
+                    {"checkers", checkers},
+                    {"problems", words_to_json(references.problems)},
+                    {"outcomes", outcomes}};
+  return all.dump() + "\n";
+}
+
+Result<References> parse_references(const std::string& text, const std::string& where) {
+  const json all = json::parse(text, nullptr, false);
+  const Error damaged{where + " is damaged or of another version",
+                      "deadheat proc validate --restart makes it again"};
+  if (!all.is_object()) return damaged;
+  try {
+    if (all.at("version") != 1) return damaged;
+    References references;
+    references.key = all.at("key");
+    references.undisturbed = all.at("undisturbed");
+    references.serial = all.at("serial");
+    references.failed_undisturbed = all.at("failed_undisturbed");
+    references.failed_serial = all.at("failed_serial");
+    for (const json& one : all.at("checkers"))
+      references.checkers.push_back(
+          {one.at("undisturbed_failed"), one.at("serial_failed"), bytes_from_json(one.at("said"))});
+    references.problems = words_from_json(all.at("problems"));
+    for (const json& one : all.at("outcomes")) {
+      auto outcome = parse_outcome(one.dump(), where);
+      if (!outcome) return outcome.error();
+      references.known.add(std::move(*outcome));
+    }
+    return references;
+  } catch (const std::exception&) {
+    return damaged;
+  }
+}
+
+}  // namespace deadheat::process

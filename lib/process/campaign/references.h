@@ -1,0 +1,45 @@
+// What undisturbed and serial runs of a recording showed: against these, every other run is judged.
+//
+// Kept beside the branches (reference.json), so that a campaign that goes on, and a replay, judge
+// as the first did.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "lib/process/campaign/judged_run.h"
+
+namespace deadheat::process {
+
+// How a checker of the user's took the runs in which nobody interfered.
+struct CheckerRecord {
+  size_t undisturbed_failed = 0, serial_failed = 0;
+  std::string said;  // the first time
+};
+
+struct References {
+  std::string key;                     // of what they depend on (kept_results.h)
+  Reference known;                     // outcomes that are no failure
+  size_t undisturbed = 0, serial = 0;  // runs that took place
+  size_t failed_undisturbed = 0;  // the command fails by itself: such failures count for nothing
+  size_t failed_serial = 0;       // not part of `known`: the order is what did it
+  std::vector<CheckerRecord> checkers;  // as UserCheckers::all()
+  std::vector<std::string> problems;
+
+  // Whether that checker's word counts. One that fails in an undisturbed run says nothing about the
+  // order, nor does one that fails in every serial run; one that fails in some serial run only may
+  // have met the very race.
+  bool counts(size_t checker) const;
+  void note(const CheckerWords& words, bool was_serial);
+};
+
+// What broke in a run: the outcome against the references, then the checkers that count; the worst
+// first.
+std::vector<Difference> judge_run(const Outcome& outcome, const CheckerWords& words,
+                                  const References& references);
+
+std::string to_json(const References& references);
+Result<References> parse_references(const std::string& text, const std::string& where);
+
+}  // namespace deadheat::process

@@ -1,0 +1,67 @@
+#include "lib/process/campaign/target.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "lib/base/file.h"
+
+namespace deadheat::process {
+
+namespace fs = std::filesystem;
+
+Result<Target> make_target(const Recording& recording, const Model& model,
+                           const SandboxOptions& sandbox, double timeout_s) {
+  const RecordingInfo& info = recording.info();
+  if (info.in_place)
+    return Error{"this recording was made in place: its start state is gone",
+                 "record it again without --in-place"};
+  auto checkpoint = compare_checkpoint(recording.folder());
+  if (!checkpoint) return checkpoint.error();
+  Target target;
+  target.recording = &recording;
+  target.model = &model;
+  target.checkpoint = std::move(*checkpoint);
+  target.sandbox = sandbox;
+  target.sandbox.host_network = false;
+  target.sandbox.host_name = info.host_name;
+  if (!target.checkpoint.layer.empty()) target.sandbox.layers.push_back(target.checkpoint.layer);
+  target.timeout_s = timeout_s > 0 ? timeout_s : std::max(10.0, 10 * info.seconds);
+  return target;
+}
+
+std::vector<std::string> problems_of(const CheckpointState& checkpoint) {
+  if (!checkpoint.there)
+    return {"the recording has no checkpoint: its files are taken to be as they were"};
+  if (checkpoint.changed.empty()) return {};
+  const size_t more = checkpoint.changed.size() - 1;
+  return {checkpoint.changed.front() +
+          (more > 0 ? " and " + std::to_string(more) + " more files are" : " is") +
+          " not as when this was recorded"};
+}
+
+Result<RunSpec> make_spec(const Target& target, RunKind kind, const std::string& folder,
+                          int processor) {
+  const RecordingInfo& info = target.recording->info();
+  RunSpec spec;
+  spec.kind = kind;
+  spec.about = info;
+  spec.folder = folder;
+  std::error_code failed;
+  fs::remove_all(folder, failed);
+  fs::create_directories(folder, failed);
+  if (failed) return errno_error("cannot make", folder, failed.value());
+  const std::string input = target.recording->folder() + "/stdin";
+  if (fs::exists(input, failed)) spec.input = input;
+  spec.timeout_s = target.timeout_s;
+  spec.patience_s = std::max(3.0, 6 * info.seconds);
+  spec.sandbox = target.sandbox;
+  spec.sandbox.processor = processor;
+  spec.beside = target.beside;
+  if (kind == RunKind::kReplay) {
+    spec.recording = target.recording;
+    spec.model = target.model;
+  }
+  return spec;
+}
+
+}  // namespace deadheat::process

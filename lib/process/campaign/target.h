@@ -1,0 +1,34 @@
+// What is run again and again: a recording with its model, the start state that each run gets, and
+// its limits. The one place where such a run is set up, for a campaign and for a single replay.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/process/replay/run.h"
+#include "lib/process/sandbox/checkpoint.h"
+
+namespace deadheat::process {
+
+struct Target {
+  const Recording* recording = nullptr;
+  const Model* model = nullptr;
+  CheckpointState checkpoint;
+  SandboxOptions sandbox;
+  double timeout_s = 0;             // of one run
+  std::vector<std::string> beside;  // shell commands that run beside the command
+};
+
+// `timeout_s` 0: ten times the recording, at least 10 s. Refuses what was recorded in place: its
+// start state is gone.
+Result<Target> make_target(const Recording& recording, const Model& model,
+                           const SandboxOptions& sandbox, double timeout_s);
+
+// What is not as it was when this was recorded, one line each.
+std::vector<std::string> problems_of(const CheckpointState& checkpoint);
+
+// A run of the target in `folder`, which is emptied. `processor` -1: wherever there is room.
+Result<RunSpec> make_spec(const Target& target, RunKind kind, const std::string& folder,
+                          int processor);
+
+}  // namespace deadheat::process

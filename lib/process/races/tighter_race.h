@@ -1,0 +1,21 @@
+// Why a branch cannot happen: a tighter race (RacePro, section 6.2, "Replay Divergence").
+//
+// To put x before y puts everything that x needs before everything that needs y. If q comes before
+// x and p after y, and p and q race too, then the flip of (y, x) contains that of (p, q): whoever
+// waits for p at q can never reach x before y.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process {
+
+// The index of the nearest race that the branch contains, one that `happens` in the other order
+// before one that does not; none if it contains no other.
+std::optional<uint32_t> tighter_race(const Graph& graph, const ProcessRaces& races,
+                                     const Branch& branch,
+                                     const std::function<bool(uint32_t)>& happens);
+
+}  // namespace deadheat::process

@@ -1,0 +1,44 @@
+// Programs of the user's that run beside the command, in its sandbox: a test suite against a live
+// server. They see its files and its loopback sockets, and are not traced.
+//
+// The tracer reaps every child of the sandbox's first process and sleeps while nothing moves, so a
+// process of ours stands between: it starts the programs, waits for them, says how they ended, and
+// then ends the command in good order (SIGTERM, after a while SIGKILL), which as a server would
+// never end by itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/process/sandbox/sandbox.h"
+
+namespace deadheat::process {
+
+struct BesideEnd {
+  int status = 0;  // as a shell gives it
+  bool timed_out = false;
+};
+
+class Beside {
+ public:
+  // `folder` gets besideN.out and besideN.err; opened here, outside the sandbox.
+  static Result<Beside> prepare(const std::vector<std::string>& commands, const Command& like,
+                                const std::string& folder);
+  bool empty() const { return commands_.empty(); }
+  // Inside, once: `command` is what to end when all of them have ended.
+  void start(Inside& inside, int command, double timeout_s);
+  bool started() const { return watcher_ != 0; }
+  // Inside, when the command has ended: gives them the rest of their time.
+  std::vector<BesideEnd> finish();
+
+ private:
+  struct Shared;
+  void watch(Inside& inside, int command, double timeout_s);
+
+  std::vector<Command> commands_;
+  std::vector<ScopedFd> files_;
+  Shared* shared_ = nullptr;  // a page that the process between and the first one both see
+  int watcher_ = 0;
+};
+
+}  // namespace deadheat::process

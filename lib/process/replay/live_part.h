@@ -1,0 +1,65 @@
+// The controller of a branch from its start to its end: a replayer until it goes live, from then on
+// a recorder too, so that the live part is a recording like any other (its own races can be looked
+// for, and replayed).
+#pragma once
+
+#include <functional>
+#include <utility>
+
+#include "lib/process/replay/replayer.h"
+#include "lib/process/trace/recorder.h"
+
+namespace deadheat::process {
+
+class LivePart : public Replayer {
+ public:
+  // `on_live` is called once, when nobody is held any more.
+  LivePart(const Recording& recording, const Model& model, const Branch& branch, double patience_s,
+           std::function<void()> on_live)
+      : Replayer(recording, model, branch, patience_s), on_live_(std::move(on_live)) {}
+
+  bool may_go(TracedTask& task) override {
+    return Replayer::may_go(task) && (!look() || recorder_.may_go(task));
+  }
+  void going(Tracer& tracer, TracedTask& task) override {
+    Replayer::going(tracer, task);
+    if (look()) recorder_.going(tracer, task);
+  }
+  void left(TracedTask& task) override {
+    Replayer::left(task);
+    if (look()) recorder_.left(task);
+  }
+  void forked(TracedTask& parent, TracedTask& child) override {
+    Replayer::forked(parent, child);
+    look();
+  }
+  void ended(TracedTask& task) override {
+    Replayer::ended(task);
+    if (look()) recorder_.ended(task);
+  }
+  void delivered(TracedTask& task, int signal) override {
+    Replayer::delivered(task, signal);
+    look();
+  }
+  bool stuck(Tracer& tracer) override {
+    if (look()) return recorder_.stuck(tracer);
+    const bool changed = Replayer::stuck(tracer);
+    look();
+    return changed;
+  }
+
+ private:
+  bool look() {
+    if (!was_live_ && live()) {
+      was_live_ = true;
+      if (on_live_) on_live_();
+    }
+    return was_live_;
+  }
+
+  Recorder recorder_;
+  std::function<void()> on_live_;
+  bool was_live_ = false;
+};
+
+}  // namespace deadheat::process
