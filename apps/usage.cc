@@ -98,6 +98,11 @@ Error explain(const CLI::ParseError& error, const CLI::App& top) {
   const std::string see = top.get_name() + " --help";
   // CLI11 may complain first about what a mistyped flag left behind: the flag is the cause.
   const std::vector<std::string> left = top.remaining(true);
+  const std::vector<std::string> commands = names_of(subcommands(app));
+  const std::string all = "one of " + join(commands, ", ");
+  // What follows a mistyped command is its own, and says nothing.
+  if (!commands.empty() && !left.empty() && !left.front().starts_with('-'))
+    return {unknown("command", left.front(), commands), all};
   for (const std::string& word : left) {
     if (word.size() < 2 || word[0] != '-') continue;
     const std::string name = word.substr(0, word.find('='));
@@ -105,12 +110,7 @@ Error explain(const CLI::ParseError& error, const CLI::App& top) {
     const bool known = !nearest(name, names).empty();
     return {unknown("option", name, names), known ? "" : see};
   }
-  const std::vector<std::string> commands = names_of(subcommands(app));
-  if (!commands.empty()) {
-    const std::string all = "one of " + join(commands, ", ");
-    if (left.empty()) return {app.get_name() + " needs a command: " + all, see};
-    return {unknown("command", left.front(), commands), all};
-  }
+  if (!commands.empty()) return {app.get_name() + " needs a command: " + all, see};
   if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !left.empty()) {
     return {"unexpected argument '" + left.front() + "'", "usage: " + usage_line(app)};
   }

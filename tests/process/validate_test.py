@@ -238,6 +238,125 @@ class Resume(Case):
             holder.communicate()
 
 
+SERVER = """
+import http.server
+try:
+    with open("greeting") as file:
+        greeting = file.read()
+except FileNotFoundError:
+    greeting = ""
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(greeting.encode())
+    def log_message(self, *words):
+        pass
+http.server.HTTPServer(("127.0.0.1", 8123), Handler).serve_forever()
+"""
+SUITE = """
+import sys, time, urllib.request
+for _ in range(2000):
+    try:
+        said = urllib.request.urlopen("http://127.0.0.1:8123/").read()
+        break
+    except OSError:
+        time.sleep(0.01)  # until it listens
+else:
+    sys.exit("nobody answers")
+with open("greeting") as file:
+    pass  # the server's files are here too
+if said != b"hello\\n":
+    print("it greets with", said)
+    sys.exit(1)
+"""
+
+
+class Checkers(Case):
+    def serve(self, start):
+        self.write("server.py", SERVER)
+        self.write("suite-beside-it.py", SUITE)
+        self.record(start, "--timeout", "4", status=124)
+        return self.proc("validate", "rec", "--verbose", "--undisturbed", "2", "--checker-beside", "/usr/bin/python3 suite-beside-it.py")
+
+    def test_a_suite_against_a_server(self):
+        done = self.serve("echo hello > greeting & exec /usr/bin/python3 -S -E server.py")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("it greets with b''", done.stdout.lower())
+        folder = re.search(r"rec/branches/run\d+", done.stdout).group()
+        with open(self.path(folder, "recording", "events"), "rb") as file:
+            events = file.read()
+        self.assertIn(b"server.py", events)
+        self.assertNotIn(b"suite-beside-it", events)  # it is not part of the command
+        again = self.proc("replay", folder)
+        self.assertEqual(again.returncode, 66, again.stderr)
+        self.assertIn("now:  it greets with b''", again.stderr)
+
+    def test_its_safe_twin(self):
+        done = self.serve("echo hello > greeting; exec /usr/bin/python3 -S -E server.py")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("warning: the checker", done.stderr)
+
+    def test_one_that_always_fails_is_a_warning(self):
+        self.record(SAFE)
+        for option in ("--checker", "--checker-beside"):
+            done = self.proc("validate", "rec", "--undisturbed", "2", option, "echo not good; exit 1 #")
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn("fails in 2 of 2 undisturbed and 3 of 3 serial runs (not good): what it says is not counted", done.stderr)
+
+    def test_one_that_fails_in_the_other_order_only(self):
+        self.record("mkdir w; cd w; sh -c 'echo 1 > made' & sh -c '" + LOOP + "[ -e made ] && : > seen'; wait; : > seen-or-not")
+        quiet = self.proc("validate", "rec", "--undisturbed", "2", "--checker", "test -e w/seen-or-not #")
+        self.assertNotIn("the checker", quiet.stdout)
+        done = self.proc("validate", "rec", "--undisturbed", "2", "--checker", "test -e w/seen || { echo unseen; exit 1; } #")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("unseen", done.stdout.lower())
+
+
+LOOP = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; "
+# Without the first file it looks for the second, which is there by then, unless that is flipped too.
+DEEP_RACY = "mkdir w; cd w; (echo 1 > new; echo 0 > old) & sh -c '" + LOOP + "[ -e new ] && exit 0; " + LOOP + "[ -e old ] || exit 3' || exit 3; wait"
+DEEP_SAFE = "mkdir w; cd w; echo 0 > old; (echo 1 > new) & sh -c '" + LOOP + "[ -e new ] && exit 0; " + LOOP + "[ -e old ] || exit 3' || exit 3; wait"
+
+
+class Depth(Case):
+    def test_a_failure_that_takes_two_flips(self):
+        self.record(DEEP_RACY)
+        once = self.proc("validate", "rec", "--verbose")
+        self.assertEqual(once.returncode, 0, once.stderr)
+        twice = self.proc("validate", "rec", "--verbose", "--depth", "2")
+        self.assertEqual(twice.returncode, 66, twice.stderr)
+        text = " ".join(twice.stdout.split())
+        self.assertRegex(text, r"w/old")
+        self.assertRegex(text, r"and before that, on \S*w/new, .* had come before .*: it takes both")
+        folder = re.search(r"rec/branches/run\d+/recording/branches/run\d+", twice.stdout).group()
+        again = self.proc("replay", folder)
+        self.assertEqual(again.returncode, 66, again.stderr)
+        self.assertIn("exit status 3 instead of 0", again.stderr)
+        resumed = self.proc("validate", "rec", "--depth", "2")
+        self.assertEqual(self.found(resumed)[1], self.found(twice)[1])
+        self.assertIn("taken from the last time", resumed.stderr)
+
+    def test_its_safe_twin(self):
+        self.record(DEEP_SAFE)
+        done = self.proc("validate", "rec", "--verbose", "--depth", "2")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        kept = [name for name in os.listdir(self.path("rec", "branches")) if name.startswith("run")]
+        self.assertEqual(kept, [], "executions that did no harm do not stay")
+
+
+class Tighter(Case):
+    def test_a_flip_that_contains_another(self):
+        # Who finds no mark does not look at the data: data after mark cannot come before data before mark.
+        self.record("mkdir w; cd w; sh -c 'echo 1 > data; echo 1 > mark' & sh -c '" + LOOP + "[ -e mark ] && read line < data; exit 0'; wait")
+        races = self.proc("races", "rec").stdout
+        numbers = re.findall(r"race (\d+)  on \S*/w/mark", races)
+        done = self.proc("validate", "rec", "--verbose")
+        explained = re.findall(r"cannot happen  on \S*/w/data.*\n(?:    .*\n)*?    .*; race (\d+) on \S*/w/mark explains it", done.stderr)
+        self.assertTrue(explained, races + done.stderr)
+        self.assertTrue(set(explained) <= set(numbers), (explained, numbers))
+
+
 if __name__ == "__main__":
     Case.deadheat = os.path.abspath(sys.argv.pop(1))
     unittest.main()
