@@ -3,10 +3,12 @@
 // stderr and exit code 2 at the end.
 #include "apps/output.h"
 
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -119,6 +121,15 @@ bool use_colour(const OutputOptions& options, const std::string& path) {
   return path == "-" && ::isatty(standard_fd(options)) == 1 && !is_set("NO_COLOR") && !dumb;
 }
 
+// A terminal's width as far as lines stay easy to read; elsewhere always the same.
+size_t text_width(const OutputOptions& options, const std::string& path) {
+  constexpr size_t kUsual = 100, kMost = 140;
+  winsize size{};
+  if (path != "-" || ::ioctl(standard_fd(options), TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+    return kUsual;
+  return std::min<size_t>(size.ws_col, kMost);
+}
+
 std::string render(const report::Report& report, const Target& target, const OutputOptions& options,
                    int exit_code) {
   if (target.format == "json") return report::write_json(report);
@@ -127,7 +138,8 @@ std::string render(const report::Report& report, const Target& target, const Out
   if (target.format == "html") return report::write_html(report);
   if (target.format == "tsan") return report::write_tsan(report);
   if (target.format == "github") return report::write_github(report);
-  std::string text = report::write_text(report, {.colour = use_colour(options, target.path)});
+  std::string text = report::write_text(report, {.colour = use_colour(options, target.path),
+                                                 .width = text_width(options, target.path)});
   const char* actions = std::getenv("GITHUB_ACTIONS");
   if (target.path == "-" && actions != nullptr && std::string_view(actions) == "true")
     text += report::write_github(report);

@@ -87,7 +87,7 @@ std::string proof_sentence(Proof proof) {
     case Proof::kCollision:
       return "a watchpoint saw both accesses at one place at one time";
     case Proof::kFailedBranch:
-      return "a reordered execution failed its checker";
+      return "the command was run in the other order, and broke as no undisturbed run did";
     case Proof::kAgentClaim:
       return "an agent reported it; we have not seen it ourselves";
     case Proof::kNone:
@@ -200,6 +200,36 @@ std::string failures_of(const model::TrialCount& count) {
          " the other way round.";
 }
 
+// "between rename() by mv and open() by sed": between processes the object is said once.
+std::string sides_of_calls(const model::Candidate& candidate) {
+  std::string text;
+  for (size_t i = 0; i < candidate.roles.size(); ++i) {
+    const model::Site& site = candidate.roles[i].site;
+    text += i == 0 ? " between " : i + 1 == candidate.roles.size() ? " and " : ", ";
+    text += clip(clean_name(site.syscall), kTitleName) + "() by " +
+            clip(clean_name(base_name(site.program)), kTitleName);
+  }
+  return text;
+}
+
+constexpr size_t kMostBroken = 12;
+
+// Every difference, kind and detail, once each.
+std::vector<std::string> broken_of(const Evidence& example) {
+  std::vector<std::string> out;
+  for (const model::Consequence& one : example.differences) {
+    if (out.size() == kMostBroken) {
+      out.push_back("and " + plural(example.differences.size() - kMostBroken, "more difference"));
+      break;
+    }
+    std::string text = clean_name(one.detail);
+    if (text.empty()) text = std::string(consequence_word(one.kind));
+    text = sentence(std::move(text));
+    if (std::find(out.begin(), out.end(), text) == out.end()) out.push_back(std::move(text));
+  }
+  return out;
+}
+
 std::string effect_of(const Entry& entry) {
   const model::Consequence& consequence = entry.verdict.consequence;
   if (consequence.kind != model::ConsequenceKind::kNone) {
@@ -261,6 +291,12 @@ std::string title_of(const model::Candidate& candidate, const Evidence* example)
   std::string title(kind_title(candidate.kind));
   const std::string what = subject(candidate, example);
   if (!what.empty()) title += " on " + clip(clean_name(what), kTitleName);
+  const bool calls =
+      std::all_of(candidate.roles.begin(), candidate.roles.end(), [&](const model::Role& role) {
+        return role.site.kind == model::SiteKind::kSyscall && !role.site.syscall.empty() &&
+               !role.site.program.empty() && role.site.object == candidate.roles[0].site.object;
+      });
+  if (calls) return title + sides_of_calls(candidate);
   std::vector<std::string> sides;
   for (const model::Role& role : candidate.roles)
     sides.push_back(std::string(access_word(role.access)) + " at " +
@@ -295,6 +331,7 @@ void phrase_facts(Entry& entry, const Evidence* example) {
   if (!trials.empty()) entry.sureness += " " + trials;
   entry.dependence = dependence_of(entry, example);
   entry.effect = effect_of(entry);
+  if (example != nullptr) entry.broken = broken_of(*example);
   for (const Evidence& evidence : entry.finding.evidence)
     if (entry.repeat.empty()) entry.repeat = clip(clean(evidence.repeat), 1000);
   if (example != nullptr && !example->repeat.empty())

@@ -94,6 +94,17 @@ svg .edge.miss{stroke:var(--accent);stroke-width:2;stroke-dasharray:6 5}
 svg .head{fill:var(--soft)}svg .head.miss{fill:var(--accent)}
 svg .pill{fill:var(--card);stroke:var(--accent)}svg .pill.hb{stroke:var(--soft)}
 svg .pilltext{font:600 11.5px var(--sans);fill:var(--accent);stroke:none}svg .pilltext.hb{fill:var(--soft)}
+svg.story{display:block;margin:0 auto;height:auto;max-width:100%;min-width:500px}
+svg .pid{font:600 11.5px var(--sans)}svg .program{font-size:10px;fill:var(--soft)}
+svg .who{font:600 12px var(--sans);fill:var(--soft)}svg .who.racing{fill:var(--accent);stroke:none}
+svg .edge.end{stroke-opacity:.75}svg .edge.signal{stroke-dasharray:2 3}
+.orders{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,500px),1fr));gap:14px}
+.orders.below{grid-template-columns:minmax(0,1fr)}.orders.below svg.story{min-width:720px}
+.order{min-width:0}.order h3{font-size:13px;font-weight:600;margin:0 0 6px;color:var(--soft)}
+.racer header{border-bottom:0}
+dl.calls{display:grid;grid-template-columns:76px minmax(0,1fr);gap:4px 12px;margin:0;padding:10px 14px;font-size:13px}
+dl.calls dt{color:var(--soft)}dl.calls dd{margin:0}
+ul.broken{margin:0;padding-left:18px}
 ul.plain{margin:0;padding:0;list-style:none}ul.plain li{padding:6px 0;border-bottom:1px solid var(--line)}
 ul.plain .id{color:var(--faint);font:12px var(--mono);margin-right:10px}
 footer{color:var(--faint);font-size:13px;padding-top:26px;padding-bottom:44px}
@@ -105,7 +116,7 @@ details.finding>summary{grid-template-columns:minmax(0,1fr)}.body{padding:14px}}
 --accent:#b3200d;--accent-wash:#b3200d10;--on-accent:#fff;--bar:#999}
 body{font-size:10.5pt}.tools{display:none!important}main,header,footer{max-width:none;padding-left:0;padding-right:0}
 details.finding{break-inside:auto}details::details-content{content-visibility:visible;display:block;height:auto}
-.side,figure,svg{break-inside:avoid}svg.picture,svg.picture.wide{min-width:0}.badge,.hit,.here,.bar{print-color-adjust:exact}}
+.side,figure,svg{break-inside:avoid}svg.picture,svg.picture.wide,svg.story,.orders.below svg.story{min-width:0}.badge,.hit,.here,.bar{print-color-adjust:exact}}
 )css";
 
 inline constexpr std::string_view kHtmlScript = R"js(

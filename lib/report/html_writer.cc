@@ -5,6 +5,7 @@
 #include "lib/report/facts.h"
 #include "lib/report/html_style.h"
 #include "lib/report/picture.h"
+#include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
@@ -85,7 +86,9 @@ class Page {
     for (const model::Origin& origin : report_.origins) {
       out_ += "<p class=\"origin-line\"><code>";
       text(clean_name("deadheat " + origin.verb +
-                      (origin.engine.empty() ? "" : " --engine " + origin.engine)));
+                      (origin.engine.empty() || origin.engine == origin.verb
+                           ? ""
+                           : " --engine " + origin.engine)));
       out_ += "</code> ";
       text(clean_name(origin.input));
       out_ += "</p>";
@@ -162,7 +165,11 @@ class Page {
             mark.style + "\">" + mark.word + "</span>";
     text(entry.title);
     out_ += "</span><span class=\"where\">";
+    const std::vector<Racer> processes = racers(entry);
+    for (const Racer& racer : processes)
+      text((racer.letter == 'A' ? "" : " \xc2\xb7 ") + clip(racer.process.command, 80));
     for (const Place& place : entry.places) {
+      if (!processes.empty()) break;
       if (&place != entry.places.data()) out_ += " \xc2\xb7 ";
       text(place.where);
     }
@@ -170,10 +177,14 @@ class Page {
     text(entry.id);
     out_ += "</span></summary><div class=\"body\">";
     facts(entry);
-    out_ += "<div class=\"sides\">";
-    for (const Place& place : entry.places) side(place);
-    out_ += "</div>";
-    picture(entry, anchor);
+    if (!entry.recorded.calls.empty()) {
+      out_ += story_html(entry, anchor);
+    } else {
+      out_ += "<div class=\"sides\">";
+      for (const Place& place : entry.places) side(place);
+      out_ += "</div>";
+      picture(entry, anchor);
+    }
     out_ += "</div></details>";
   }
 
@@ -194,9 +205,17 @@ class Page {
     if (entry.novelty == Novelty::kLikelyKnown)
       fact("Known", "It is likely the one in the baseline; the code around it changed.");
     if (!entry.memory.empty()) fact("Memory", entry.memory);
+    if (!entry.recorded.calls.empty() && !entry.places.empty())
+      fact("Object", entry.places.front().location);
     fact("Why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
     fact("How sure", entry.sureness + (entry.dependence.empty() ? "" : " " + entry.dependence));
-    fact("What it does", entry.effect);
+    if (entry.broken.size() < 2) {
+      fact("What it does", entry.effect);
+    } else {
+      out_ += "<dt>What broke</dt><dd><ul class=\"broken\">";
+      for (const std::string& one : entry.broken) out_ += "<li>" + html_escape(one) + "</li>";
+      out_ += "</ul></dd>";
+    }
     fact("Repeat", entry.repeat, true);
     fact("Silence", entry.silence, true);
     out_ += "</dl>";

@@ -11,6 +11,7 @@
 #include "lib/report/facts.h"
 #include "lib/report/names.h"
 #include "lib/report/place.h"
+#include "lib/report/story.h"
 
 namespace deadheat::report {
 namespace {
@@ -34,7 +35,11 @@ Entry make_entry(model::Finding finding, PlaceMaker& places) {
   entry.scheduled = example != nullptr && example->trial && !example->steps.empty();
   entry.swapped = example != nullptr && example->order == model::Order::kAlternate;
   entry.places = places.places(entry.finding.candidate, example);
-  if (example != nullptr) entry.steps = places.steps(entry.finding.candidate, *example);
+  if (example != nullptr) {
+    entry.steps = places.steps(entry.finding.candidate, *example);
+    entry.recorded = shown_story(example->recorded);
+    entry.failed = shown_story(example->failed);
+  }
   phrase_facts(entry, example);
   return entry;
 }

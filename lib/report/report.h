@@ -81,6 +81,9 @@ struct Entry {
   bool scheduled = false;  // the steps are what our scheduler made happen
   bool swapped = false;    // the example shows the second role before the first
 
+  model::Story recorded, failed;    // races between processes; cleaned, see story.h
+  std::vector<std::string> broken;  // all that broke, the worst first; may be empty
+
   std::string memory;      // where the memory came from; may be empty
   std::string why;         // which ordering is missing
   std::string locks;       // which locks each side held

@@ -5,18 +5,40 @@
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
+#include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
 namespace {
 
-constexpr size_t kWidth = 100;
+constexpr size_t kLeastWidth = 80;
+constexpr const char* kDots = "\xe2\x80\xa6";
 constexpr size_t kLabel = 14;
-constexpr size_t kColumn = (kWidth - kLabel - 2) / 2;  // of the story
+constexpr size_t kMostCommandLines = 4;  // of a process; the page has the whole
+
+// Between words only, longer ones clipped; at most `most` lines.
+std::vector<std::string> wrapped(const std::string& text, size_t cells, size_t most) {
+  std::vector<std::string> lines(1);
+  for (const std::string_view one : split(text, ' ')) {
+    const std::string word = clip(one, cells);
+    if (!lines.back().empty() && width(lines.back()) + 1 + width(word) > cells)
+      lines.emplace_back();
+    lines.back() += (lines.back().empty() ? "" : " ") + word;
+  }
+  if (lines.size() > most) {
+    lines.resize(most);
+    lines.back() = clip(lines.back(), cells - 4) + " ...";
+  }
+  return lines;
+}
 
 class TextReport {
  public:
-  TextReport(const Report& report, const TextStyle& style) : report_(report), style_(style) {}
+  TextReport(const Report& report, const TextStyle& style)
+      : report_(report),
+        style_(style),
+        width_(std::max(style.width, kLeastWidth)),
+        column_((width_ - kLabel - 2) / 2) {}
 
   std::string write() {
     size_t shown = 0, untold = 0;
@@ -61,7 +83,7 @@ class TextReport {
     bool first = true;
     for (const std::string_view word : split(text, ' ')) {
       const size_t cells = width(word);
-      if (!first && used + 1 + cells > kWidth) {
+      if (!first && used + 1 + cells > width_) {
         out_ += line + "\n";
         line = std::string(2 + kLabel, ' ');
         used = 2 + kLabel;
@@ -117,11 +139,72 @@ class TextReport {
       out_ += std::string(2 + kLabel, ' ') + story_line(cells) + "\n";
     }
   }
-  static std::string story_line(const std::vector<std::string>& cells) {
-    const std::string left = clip(cells[0], kColumn - 1);
-    if (cells[1].empty()) return cells[0].size() > kColumn ? clip(cells[0], 2 * kColumn) : left;
-    const size_t used = std::min(width(left), kColumn);
-    return left + std::string(kColumn - used, ' ') + clip(cells[1], kColumn);
+  std::string story_line(const std::vector<std::string>& cells) const {
+    const std::string left = clip(cells[0], column_ - 1);
+    if (cells[1].empty()) return cells[0].size() > column_ ? clip(cells[0], 2 * column_) : left;
+    return padded(left, column_) + clip(cells[1], column_);
+  }
+  // width() takes every character beyond ASCII for two cells; of the dots of clip() we know better.
+  static std::string padded(const std::string& text, size_t cells) {
+    size_t used = width(text);
+    for (size_t at = text.find(kDots); at != std::string::npos; at = text.find(kDots, at + 1))
+      --used;
+    return text + std::string(cells - std::min(used, cells), ' ');
+  }
+
+  // Who races: two processes side by side, more of them one below the other.
+  void write_racers(const std::vector<Racer>& all) {
+    const bool beside = all.size() == 2;
+    std::vector<std::vector<std::string>> blocks;
+    for (const Racer& racer : all) {
+      const size_t cells = (beside ? column_ : width_ - kLabel - 2) - 4;
+      std::vector<std::string> block = {"process " + std::to_string(racer.process.number)};
+      for (const std::string& line : wrapped(racer.process.command, cells, kMostCommandLines))
+        block.push_back(line);
+      if (racer.process.parent > 0)
+        block.push_back(clip("started by " + std::to_string(racer.process.parent) +
+                                 (racer.parent_command.empty() ? "" : ": " + racer.parent_command),
+                             cells));
+      for (size_t i = 0; i < block.size(); ++i)
+        block[i] = (i == 0 ? std::string(1, racer.letter) + "  " : "   ") + block[i];
+      blocks.push_back(std::move(block));
+    }
+    if (!beside) {
+      for (size_t i = 0; i < blocks.size(); ++i)
+        for (size_t line = 0; line < blocks[i].size(); ++line)
+          whole(i + line == 0 ? "processes" : "", blocks[i][line]);
+      return;
+    }
+    for (size_t line = 0; line < std::max(blocks[0].size(), blocks[1].size()); ++line) {
+      const std::string left = line < blocks[0].size() ? blocks[0][line] : "";
+      const std::string right = line < blocks[1].size() ? blocks[1][line] : "";
+      whole(line == 0 ? "processes" : "", right.empty() ? left : padded(left, column_) + right);
+    }
+  }
+
+  // The order that was recorded beside the one that failed.
+  void write_orders(const Entry& entry) {
+    whole("order",
+          entry.failed.calls.empty() ? "recorded" : padded("recorded", column_) + "failed");
+    for (const StoryLine& line : story_lines(entry, column_ - 1)) {
+      const std::string left = line.right.empty() ? line.left : padded(line.left, column_);
+      out_ += std::string(2 + kLabel, ' ') + (line.left_racing ? red(left) : left) +
+              (line.right_racing ? red(line.right) : line.right) + "\n";
+    }
+  }
+
+  void write_process_race(const Entry& entry) {
+    write_racers(racers(entry));
+    if (!entry.places.empty()) whole("object", entry.places.front().location);
+    write_orders(entry);
+    field("why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
+    field("how sure", entry.sureness);
+    if (entry.broken.empty()) field("what it does", entry.effect);
+    for (size_t i = 0; i < entry.broken.size(); ++i)
+      field(i == 0 ? "what broke" : "", entry.broken[i]);
+    whole("repeat", entry.repeat);
+    whole("silence", entry.silence);
+    out_ += "\n";
   }
 
   void write_entry(const Entry& entry) {
@@ -129,6 +212,7 @@ class TextReport {
     const std::string rank = kRanks[static_cast<size_t>(entry.rank)];
     out_ += (entry.fails() ? red(rank) : bold(rank)) + "  " + bold(entry.title) + "  " +
             faint(entry.id) + "\n";
+    if (!entry.recorded.calls.empty()) return write_process_race(entry);
     for (const Place& place : entry.places) write_place(place);
     field("memory", entry.memory);
     field("why", entry.why + (entry.locks.empty() ? "" : " " + entry.locks));
@@ -167,6 +251,8 @@ class TextReport {
 
   const Report& report_;
   const TextStyle& style_;
+  const size_t width_;
+  const size_t column_;  // of the story
   std::string out_;
 };
 

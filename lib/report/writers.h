@@ -10,6 +10,7 @@ namespace deadheat::report {
 
 struct TextStyle {
   bool colour = false;
+  size_t width = 100;         // cells a line; never taken for less than 80
   size_t most_details = 100;  // findings shown in full; the rest get a line each and are counted
 };
 

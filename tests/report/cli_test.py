@@ -38,7 +38,7 @@ def main():
     known = run("bank.json", "--baseline", "bank.json")
     expect(known.returncode == 0 and "No new races found" in known.stdout, "all known gives 0", known)
     fixed = run("empty.json", "--baseline", "bank.json")
-    expect(fixed.returncode == 0 and "7 no longer seen" in fixed.stdout, "fixed ones are listed", fixed)
+    expect(fixed.returncode == 0 and "8 no longer seen" in fixed.stdout, "fixed ones are listed", fixed)
     (folder / "broken.json").write_text("{", encoding="utf-8")
     lost = run("bank.json", "--baseline", "broken.json", "--findings", "kept.json", "-o", "kept.html")
     expect(lost.returncode == 2 and "broken.json" in lost.stderr, "a broken baseline gives 2", lost)
@@ -81,7 +81,7 @@ def main():
 
     merged = run("bank.json", "empty.json", "-o", "merged.json", "bank.json")
     expect(merged.returncode == 66, "several files", merged)
-    expect(len(json.loads((folder / "merged.json").read_text(encoding="utf-8"))["findings"]) == 7, "merged by identity")
+    expect(len(json.loads((folder / "merged.json").read_text(encoding="utf-8"))["findings"]) == 8, "merged by identity")
     gone = run("bank.json", "absent.json")
     expect(gone.returncode == 2 and "absent.json" in gone.stderr and "HARMFUL" in gone.stdout, "one of two unreadable", gone)
     expect(run("absent.json").returncode == 2, "none readable")

@@ -30,17 +30,24 @@ std::string status_text(int status) {
   return "status " + std::to_string(WEXITSTATUS(status));
 }
 
+std::string end_text(int status) {
+  return WIFSIGNALED(status) ? "killed by " + signal_text(WTERMSIG(status))
+                             : "exit(" + std::to_string(WEXITSTATUS(status)) + ")";
+}
+
+// Only what says more than the call does: an open for reading is just that.
 std::string open_flags(uint64_t flags) {
-  static constexpr const char* kModes[] = {"O_RDONLY", "O_WRONLY", "O_RDWR", "O_ACCMODE"};
-  std::string text = kModes[flags & O_ACCMODE];
+  std::string text;
   const auto add = [&](uint64_t bit, const char* name) {
-    if ((flags & bit) != 0) text += std::string("|") + name;
+    if ((flags & bit) != 0) text += std::string(text.empty() ? "" : "|") + name;
   };
   add(O_CREAT, "O_CREAT");
   add(O_EXCL, "O_EXCL");
   add(O_TRUNC, "O_TRUNC");
   add(O_APPEND, "O_APPEND");
-  return text;
+  if (text.empty() && (flags & O_ACCMODE) == O_WRONLY) text = "O_WRONLY";
+  if (text.empty() && (flags & O_ACCMODE) == O_RDWR) text = "O_RDWR";
+  return text.empty() ? "" : ", " + text;
 }
 
 // What a call without a name in its arguments is about: what it changes before what it reads, bytes
@@ -93,8 +100,8 @@ CallText syscall_text(const Model& model, const Node& node, const Event& event) 
   for (uint16_t i = 0; i < 4; i++)
     if (const auto path = event.path(i))
       inside += (inside.empty() ? "" : ", ") + (path->empty() ? "" : quoted(*path));
-  if (effect == Effect::kOpen) inside += ", " + open_flags(head.arguments[1]);
-  if (effect == Effect::kOpenAt) inside += ", " + open_flags(head.arguments[2]);
+  if (effect == Effect::kOpen) inside += open_flags(head.arguments[1]);
+  if (effect == Effect::kOpenAt) inside += open_flags(head.arguments[2]);
   const bool waits = effect == Effect::kWait || effect == Effect::kWaitId;
   if (waits) inside = wait_arguments(head, effect);
   if (inside.empty()) inside = cut(object_of(model, node), kLongestWord);
@@ -134,14 +141,15 @@ CallText call_text(const Recording& recording, const Model& model, uint32_t inde
       return {"execve(" + (path ? quoted(*path) : model.programs[node.program]) + ")", "0"};
     }
     case DEADHEAT_PROCESS_EXIT:
-      return {"exit", status_text(static_cast<int>(head.result))};
+      return {end_text(static_cast<int>(head.result)), ""};
     case DEADHEAT_PROCESS_SIGNAL_SENT:
       return {"kill(" + std::to_string(head.arguments[1]) + ", " +
                   signal_text(static_cast<int>(head.number)) + ")",
               ""};
     case DEADHEAT_PROCESS_SIGNAL_DELIVERED:
-      return {signal_text(static_cast<int>(head.number)) + " comes",
-              head.arguments[2] != 0 ? "interrupts a call" : ""};
+      return {signal_text(static_cast<int>(head.number)) +
+                  (head.arguments[2] != 0 ? " interrupts the call" : " arrives"),
+              ""};
     default:
       return syscall_text(model, node, event);
   }

@@ -1,0 +1,172 @@
+#include "lib/report/story.h"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <set>
+
+#include "lib/report/clean_text.h"
+
+namespace deadheat::report {
+namespace {
+
+constexpr size_t kNone = std::numeric_limits<size_t>::max();
+constexpr size_t kMostRacers = 4;
+constexpr size_t kMostLines = 16;  // of a story in a terminal
+
+// How far each call is from the nearest one that races, in the order of calls.
+std::vector<size_t> distances(const std::vector<model::StoryCall>& calls) {
+  std::vector<size_t> out(calls.size(), kNone);
+  size_t last = kNone;
+  for (size_t i = 0; i < calls.size(); ++i) {
+    if (calls[i].racing) last = i;
+    if (last != kNone) out[i] = i - last;
+  }
+  last = kNone;
+  for (size_t i = calls.size(); i-- > 0;) {
+    if (calls[i].racing) last = i;
+    if (last != kNone) out[i] = std::min(out[i], last - i);
+  }
+  return out;
+}
+
+// The `most` calls nearest to those that race, as a set of indices.
+std::set<size_t> nearest_calls(const std::vector<model::StoryCall>& calls, size_t most) {
+  const std::vector<size_t> away = distances(calls);
+  std::vector<size_t> order(calls.size());
+  for (size_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(),
+            [&](size_t a, size_t b) { return std::pair(away[a], a) < std::pair(away[b], b); });
+  order.resize(std::min(order.size(), most));
+  return {order.begin(), order.end()};
+}
+
+// Those that race first, then in their order.
+std::set<size_t> chosen_processes(const model::Story& story) {
+  std::set<size_t> chosen;
+  for (const model::StoryCall& call : story.calls)
+    if (call.racing && call.process < story.processes.size() && chosen.size() < kMostShownProcesses)
+      chosen.insert(call.process);
+  for (size_t i = 0; i < story.processes.size() && chosen.size() < kMostShownProcesses; ++i)
+    chosen.insert(i);
+  return chosen;
+}
+
+// Of a path its last name says most: "/tmp/a/b" becomes ".../b".
+std::string short_paths(const std::string& what) {
+  std::string out;
+  for (size_t at = 0; at < what.size();) {
+    const size_t end = std::min(what.find_first_of("\"(), ", at), what.size());
+    const std::string_view word = std::string_view(what).substr(at, end - at);
+    const size_t slash = word.find_last_of('/');
+    const bool path = slash != std::string_view::npos && slash > 0 && slash + 1 < word.size();
+    out += path ? ".../" + std::string(word.substr(slash + 1)) : std::string(word);
+    if (end < what.size()) out += what[end];
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<model::StoryCall> calls_of(const model::Story& story, const std::vector<Racer>& all) {
+  std::vector<model::StoryCall> out;
+  for (const model::StoryCall& call : story.calls)
+    if (letter_of(all, story.processes[call.process]) != ' ') out.push_back(call);
+  return out;
+}
+
+}  // namespace
+
+model::Story shown_story(const model::Story& story) {
+  model::Story out;
+  std::map<size_t, uint32_t> process_at, call_at;
+  for (const size_t i : chosen_processes(story)) {
+    const model::StoryProcess& process = story.processes[i];
+    process_at[i] = static_cast<uint32_t>(out.processes.size());
+    out.processes.push_back({process.number, process.parent, clean_name(process.command)});
+  }
+  std::vector<model::StoryCall> calls;
+  std::vector<size_t> origin;
+  for (size_t i = 0; i < story.calls.size(); ++i) {
+    if (!process_at.contains(story.calls[i].process)) continue;
+    calls.push_back(story.calls[i]);
+    origin.push_back(i);
+  }
+  for (const size_t i : nearest_calls(calls, kMostShownCalls)) {
+    const model::StoryCall& call = calls[i];
+    call_at[origin[i]] = static_cast<uint32_t>(out.calls.size());
+    out.calls.push_back({process_at[call.process], clean_name(call.what),
+                         clip(clean_name(call.result), 40), call.event, call.left_out,
+                         call.racing});
+  }
+  for (const model::StoryEdge& edge : story.edges)
+    if (edge.from < edge.to && call_at.contains(edge.from) && call_at.contains(edge.to))
+      out.edges.push_back({call_at[edge.from], call_at[edge.to], edge.kind, clean_name(edge.what)});
+  return out;
+}
+
+std::string call_words(const model::StoryCall& call, size_t cells) {
+  const std::string what = call.what.empty() ? "?" : call.what;
+  const std::string end = call.result.empty() ? "" : " = " + call.result;
+  const size_t used = width(end);
+  if (used + 8 > cells) return clip(what + end, cells);
+  return clip(width(what) + used > cells ? short_paths(what) : what, cells - used) + end;
+}
+
+bool is_end(const model::StoryCall& call) {
+  return call.what.starts_with("exit(") || call.what.starts_with("killed by ");
+}
+
+char letter_of(const std::vector<Racer>& all, const model::StoryProcess& process) {
+  for (const Racer& racer : all)
+    if (racer.process.number == process.number) return racer.letter;
+  return ' ';
+}
+
+std::vector<Racer> racers(const Entry& entry) {
+  std::vector<Racer> out;
+  const auto gather = [&](const model::Story& story, std::string Racer::* calls) {
+    for (const model::StoryCall& call : story.calls) {
+      if (!call.racing) continue;
+      const model::StoryProcess& process = story.processes[call.process];
+      auto found = std::find_if(out.begin(), out.end(), [&](const Racer& one) {
+        return one.process.number == process.number;
+      });
+      if (found == out.end()) {
+        if (out.size() == kMostRacers) continue;
+        out.push_back({static_cast<char>('A' + out.size()), process, "", "", ""});
+        found = out.end() - 1;
+        for (const model::StoryProcess& other : story.processes)
+          if (other.number == process.parent && other.number != process.number)
+            found->parent_command = other.command;
+      }
+      std::string& words = (*found).*calls;
+      words += (words.empty() ? "" : ", ") + call_words(call);
+    }
+  };
+  gather(entry.recorded, &Racer::recorded);
+  gather(entry.failed, &Racer::failed);
+  return out;
+}
+
+std::vector<StoryLine> story_lines(const Entry& entry, size_t column) {
+  const std::vector<Racer> all = racers(entry);
+  std::vector<StoryLine> lines;
+  const auto write = [&](const model::Story& story, bool right) {
+    const std::vector<model::StoryCall> calls = calls_of(story, all);
+    size_t line = 0;
+    for (const size_t i : nearest_calls(calls, kMostLines)) {
+      const char letter = letter_of(all, story.processes[calls[i].process]);
+      const std::string text = std::string(1, letter) + (calls[i].racing ? " > " : "   ") +
+                               call_words(calls[i], column - 4);
+      if (line == lines.size()) lines.emplace_back();
+      (right ? lines[line].right : lines[line].left) = text;
+      (right ? lines[line].right_racing : lines[line].left_racing) = calls[i].racing;
+      ++line;
+    }
+  };
+  write(entry.recorded, false);
+  write(entry.failed, true);
+  return lines;
+}
+
+}  // namespace deadheat::report

@@ -1,0 +1,48 @@
+// A story of processes (lib/model/story.h) as reports show it: cleaned, cut down to what a page
+// holds, with letters for the processes that race.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/model/story.h"
+#include "lib/report/report.h"
+
+namespace deadheat::report {
+
+// Every string through clean_name; at most kMostShownProcesses and kMostShownCalls, those that race
+// and their neighbours first. What the format does not allow is dropped.
+inline constexpr size_t kMostShownProcesses = 12, kMostShownCalls = 80;
+model::Story shown_story(const model::Story& story);
+
+// The processes that race, by the turn of their first racing call in the recorded story; A, B, C.
+struct Racer {
+  char letter = 'A';
+  model::StoryProcess process;
+  std::string parent_command;    // empty: not known
+  std::string recorded, failed;  // its racing calls with results; empty: not seen
+};
+std::vector<Racer> racers(const Entry& entry);
+// 'A' for a racer, ' ' for any other.
+char letter_of(const std::vector<Racer>& all, const model::StoryProcess& process);
+
+// "mkdir(\"x\") = 0"; with a limit the arguments are clipped before the result is.
+std::string call_words(const model::StoryCall& call, size_t cells = 400);
+
+// Two stories side by side for a terminal: the calls of the racers, line by line.
+struct StoryLine {
+  std::string left, right;
+  bool left_racing = false, right_racing = false;
+};
+std::vector<StoryLine> story_lines(const Entry& entry, size_t column);
+
+// Cards of the racers and the happens-before pictures, as HTML; `id` makes names in it unique.
+std::string story_html(const Entry& entry, const std::string& id);
+// Whether the last word of a process: exit(0), killed by SIGTERM.
+bool is_end(const model::StoryCall& call);
+// One picture: a line a process, time downward. Words longer than `cells` are clipped.
+std::string story_svg(const model::Story& story, const std::vector<Racer>& racers,
+                      const std::string& id, const std::string& title, size_t cells);
+double story_width(const model::Story& story, size_t cells);
+
+}  // namespace deadheat::report
