@@ -7,9 +7,11 @@
 #include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <set>
 
 #include "lib/base/file.h"
 #include "lib/process/bpf/bpf_source.h"
+#include "lib/process/model/model.h"
 #include "lib/process/replay/replay_clock.h"
 #include "lib/process/replay/run.h"
 #include "lib/process/sandbox/checkpoint.h"
@@ -87,6 +89,20 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.addresses = true;
 }
 
+// Files that the events name, as the model resolves them: the programs of the bpf source see paths
+// as they were given. Those that were only looked at are among them.
+std::set<std::string> named_files(const std::string& folder) {
+  std::set<std::string> names;
+  auto recording = Recording::open(folder);
+  if (!recording) return names;
+  auto model = build_model(*recording);
+  if (!model) return names;
+  for (const Object& object : model->objects)
+    if (object.kind == ObjectKind::kName || object.kind == ObjectKind::kData)
+      names.insert(object.name);
+  return names;
+}
+
 }  // namespace
 
 RecordingInfo surroundings(std::vector<std::string> command) {
@@ -142,12 +158,14 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   info.status = ended->report.trace.status;
   info.signal = ended->report.trace.signal;
   info.timed_out = ended->report.trace.timed_out;
-  if (request.source == SourceKind::kPtrace && !info.in_place) {
-    const Status saved = save_checkpoint(request.folder, ended->report.trace.opened);
-    if (!saved) return saved.error();
-  }
   const Status written = events->finish(info);
   if (!written) return written.error();
+  if (info.in_place) return info;
+  // The run left the machine's files as they were: its own are in the upper folder.
+  const Status saved = save_checkpoint(request.folder, request.source == SourceKind::kPtrace
+                                                           ? ended->report.trace.opened
+                                                           : named_files(request.folder));
+  if (!saved) return saved.error();
   return info;
 }
 

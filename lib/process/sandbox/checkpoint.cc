@@ -40,23 +40,28 @@ int64_t time_of(const struct stat& about) {
   return int64_t{about.st_mtim.tv_sec} * 1000000000 + about.st_mtim.tv_nsec;
 }
 
-// The folders above it with the modes that they have, then the file with its mode, owner and time.
+// The folders above a path, with the modes and owners that they have; `made` are those that are
+// there already.
+bool make_folders(const std::string& path, const std::string& layer, std::set<std::string>& made) {
+  const std::string above = path.substr(0, path.rfind('/'));
+  if (above.empty() || made.contains(above)) return true;
+  if (!make_folders(above, layer, made)) return false;
+  struct stat folder;
+  const std::string to = layer + above;
+  if (::stat(above.c_str(), &folder) != 0) return false;
+  if (::mkdir(to.c_str(), 0700) == 0) {
+    ::chmod(to.c_str(), folder.st_mode & 07777);
+    if (::chown(to.c_str(), folder.st_uid, folder.st_gid) != 0) errno = 0;  // not root: ours
+  } else if (errno != EEXIST) {
+    return false;
+  }
+  made.insert(above);
+  return true;
+}
+
+// With its mode, owner and time.
 bool keep_file(const std::string& path, const struct stat& about, const std::string& layer) {
   std::error_code failed;
-  std::string above;
-  const fs::path parent = fs::path(path).parent_path();
-  for (const fs::path& part : parent) {
-    above = above.empty() || above == "/" ? above + part.string() : above + "/" + part.string();
-    if (above == "/") continue;
-    struct stat folder;
-    if (::stat(above.c_str(), &folder) != 0) return false;
-    if (fs::create_directories(layer + above, failed)) {
-      ::chmod((layer + above).c_str(), folder.st_mode & 07777);
-      if (::chown((layer + above).c_str(), folder.st_uid, folder.st_gid) != 0)
-        errno = 0;  // not root: ours
-    }
-    if (failed) return false;
-  }
   const std::string to = layer + path;
   if (!fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed)) return false;
   const timespec times[2] = {about.st_atim, about.st_mtim};
@@ -70,6 +75,9 @@ bool keep_file(const std::string& path, const struct stat& about, const std::str
 Status save_checkpoint(const std::string& folder, const std::set<std::string>& opened,
                        const CheckpointOptions& options) {
   const std::string layer = folder + "/checkpoint";
+  std::error_code failed;
+  fs::create_directories(layer, failed);
+  std::set<std::string> made;
   json files = json::array();
   uint64_t bytes = 0;
   for (const std::string& path : opened) {
@@ -80,7 +88,7 @@ Status save_checkpoint(const std::string& folder, const std::set<std::string>& o
     if (!S_ISREG(about.st_mode)) continue;
     const auto size = static_cast<uint64_t>(about.st_size);
     bool kept = !is_the_systems(path) && bytes + size <= options.most_bytes;
-    if (kept) kept = keep_file(path, about, layer);
+    if (kept) kept = make_folders(path, layer, made) && keep_file(path, about, layer);
     if (kept) bytes += size;
     files.push_back(
         {{"path", bytes_to_json(path)}, {"size", size}, {"time", time_of(about)}, {"kept", kept}});
