@@ -1,7 +1,7 @@
 #include "lib/process/campaign/kept_results.h"
 
 #include <fcntl.h>
-#include <sys/file.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <filesystem>
@@ -55,6 +55,16 @@ KeptResult result_from_json(const json& from) {
   return result;
 }
 
+// Through this descriptor: to close another of the same file would give up the lock.
+std::string read_here(int file) {
+  std::string text;
+  char buffer[65536];
+  for (ssize_t size;
+       (size = ::pread(file, buffer, sizeof buffer, static_cast<off_t>(text.size()))) > 0;)
+    text.append(buffer, static_cast<size_t>(size));
+  return text;
+}
+
 }  // namespace
 
 Result<KeptResults> KeptResults::open(const std::string& folder, const std::string& key) {
@@ -64,29 +74,31 @@ Result<KeptResults> KeptResults::open(const std::string& folder, const std::stri
   const std::string path = folder + "/results.jsonl";
   ScopedFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
   if (!file.valid()) return errno_error("cannot write", path, errno);
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+  // Of this process alone: a sandbox that outlives a killed tool by a moment must not hold it.
+  struct flock whole = {};
+  whole.l_type = F_WRLCK;
+  if (::fcntl(file.get(), F_SETLK, &whole) != 0)
     return Error{"another deadheat validates this recording now",
                  "wait for it, or copy the folder"};
-  auto text = read_file(path);
-  if (!text) return text.error();
-  KeptResults kept(std::move(file), path, key);
-  kept.read(*text);
+  const std::string text = read_here(file.get());
   // What follows a torn line would be torn too.
-  if (!text->empty() && text->back() != '\n')
-    if (const Status ended = write_all(kept.file_.get(), "\n", path); !ended) return ended.error();
-  return kept;
+  if (!text.empty() && text.back() != '\n')
+    if (const Status ended = write_all(file.get(), "\n", path); !ended) return ended.error();
+  return KeptResults(std::move(file), path, key, parse_kept(text, key));
 }
 
-void KeptResults::read(const std::string& text) {
+std::map<std::string, KeptResult> parse_kept(std::string_view text, const std::string& key) {
+  std::map<std::string, KeptResult> known;
   for (const std::string_view line : split(text, '\n')) {
     const json one = json::parse(line, nullptr, false);
-    if (!one.is_object() || one.value("key", json()) != key_) continue;
+    if (!one.is_object() || one.value("key", json()) != key) continue;
     try {
-      known_[one.at("branch")] = result_from_json(one);
+      known[one.at("branch")] = result_from_json(one);
     } catch (const std::exception&) {
       continue;  // changed by hand, or half of one: tried again
     }
   }
+  return known;
 }
 
 const KeptResult* KeptResults::find(const Branch& branch) const {

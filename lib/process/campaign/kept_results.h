@@ -8,6 +8,7 @@
 
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/result.h"
@@ -29,6 +30,9 @@ struct KeptResult {
   uint64_t live_from = 0;
 };
 
+// The lines of that key, by branch; what cannot be read is left out.
+std::map<std::string, KeptResult> parse_kept(std::string_view text, const std::string& key);
+
 class KeptResults {
  public:
   // Makes the folder where it is missing and reads what is there. Held until this goes away: two
@@ -39,9 +43,12 @@ class KeptResults {
   Status add(const Branch& branch, const KeptResult& result);
 
  private:
-  KeptResults(ScopedFd file, std::string path, std::string key)
-      : file_(std::move(file)), path_(std::move(path)), key_(std::move(key)) {}
-  void read(const std::string& text);
+  KeptResults(ScopedFd file, std::string path, std::string key,
+              std::map<std::string, KeptResult> known)
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        key_(std::move(key)),
+        known_(std::move(known)) {}
 
   ScopedFd file_;
   std::string path_, key_;
