@@ -83,7 +83,8 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
       {"not_run", validation.not_run, "orders were not tried: no time left", true},
       {"not_looked", validation.not_looked, "executions were not looked at again: no time left",
        true},
-      {"unscanned", looked.races.unscanned, "pairs of accesses were not looked at: too many", true},
+      {"unscanned", looked.races.unscanned,
+       "pairs of accesses, farther apart than others, were not looked at", false},
       {"lost", looked.recording.info().lost, "events were lost while recording", true},
   };
   file.origins.push_back(std::move(origin));

@@ -107,6 +107,16 @@ class Replay(Case):
         self.assertEqual(self.read("input"), "changed since\n")
 
 
+class Races(Case):
+    def test_what_was_not_looked_at_is_said(self):
+        loop = "i=0; while [ $i -lt 200 ]; do i=$((i+1)); echo $i >> f; done"
+        self.record(f"mkdir {self.folder}/w; cd {self.folder}/w; ({loop}) & ({loop}) & wait")
+        done = self.proc("races", self.path("rec"))
+        self.assertRegex(done.stdout, r"\n[0-9,]+ pairs of accesses, farther apart than others of the same calls, were not looked at\n")
+        self.proc("record", "-o", self.path("few"), "--", "sh", "-c", "true | true")
+        self.assertNotIn("not looked at", self.proc("races", self.path("few")).stdout)
+
+
 class Damage(Case):
     def test_cut_short(self):
         self.record("true; true | true")
