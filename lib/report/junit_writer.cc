@@ -1,8 +1,10 @@
 // JUnit XML in the shape that Jenkins, GitLab and the Ant tools read: one suite, one case a
 // finding. A case's name is title and id, both free of line numbers, so CI systems can follow it
 // over time.
+#include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
+#include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
@@ -10,13 +12,16 @@ namespace {
 
 std::string details(const Entry& entry) {
   std::string text;
+  const std::vector<std::string> racing = racer_lines(entry);
+  for (const std::string& line : racing) text += line + "\n";
   for (const Place& place : entry.places) {
+    if (!racing.empty()) break;
     text += place.role + ": " + place.action + " at " + place.where;
     text += place.thread.empty() ? "\n" : " by " + place.thread + "\n";
   }
   text += entry.why + (entry.locks.empty() ? "" : " " + entry.locks) + "\n";
   text += entry.sureness + (entry.dependence.empty() ? "" : " " + entry.dependence) + "\n" +
-          entry.effect + "\n";
+          (entry.broken.empty() ? entry.effect : join(entry.broken, "\n")) + "\n";
   if (!entry.repeat.empty()) text += "repeat: " + entry.repeat + "\n";
   return entry.silence.empty() ? text : text + "silence: " + entry.silence + "\n";
 }

@@ -5,6 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/report/facts.h"
 #include "lib/report/names.h"
+#include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
@@ -112,8 +113,12 @@ std::string write_github(const Report& report) {
     }
     out += "title=" + github_escape(entry.title, true) + "::";
     std::string message;
-    for (const Place& place : entry.places) message += place.action + " at " + place.where + "\n";
-    message += entry.why + "\n" + entry.sureness + "\n" + entry.effect;
+    const std::vector<std::string> racing = racer_lines(entry);
+    for (const std::string& line : racing) message += line + "\n";
+    for (const Place& place : entry.places)
+      if (racing.empty()) message += place.action + " at " + place.where + "\n";
+    message += entry.why + "\n" + entry.sureness + "\n" +
+               (entry.broken.empty() ? entry.effect : join(entry.broken, "\n"));
     if (!entry.repeat.empty()) message += "\nrepeat: " + entry.repeat;
     out += github_escape(message, false) + "\n";
   }

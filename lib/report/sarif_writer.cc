@@ -6,6 +6,7 @@
 
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
+#include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
@@ -141,8 +142,10 @@ std::string baseline_state(const Entry& entry, bool absent) {
 
 std::string message_of(const Entry& entry) {
   std::string words = entry.title + ". " + entry.why;
+  for (const std::string& line : racer_lines(entry)) words += " " + line + ".";
   for (const std::string* part : {&entry.locks, &entry.sureness, &entry.dependence, &entry.effect})
     if (!part->empty()) words += " " + *part;
+  for (size_t i = 1; i < entry.broken.size(); ++i) words += " " + entry.broken[i];
   if (!entry.repeat.empty()) words += " Repeat: " + entry.repeat;
   return words;
 }

@@ -148,6 +148,20 @@ std::vector<Racer> racers(const Entry& entry) {
   return out;
 }
 
+std::vector<std::string> racer_lines(const Entry& entry) {
+  std::vector<std::string> lines;
+  for (const Racer& racer : racers(entry)) {
+    const auto calls = [](const std::string& words) {
+      return words.empty() ? "did not happen" : words;
+    };
+    lines.push_back(std::string(1, racer.letter) + ", process " +
+                    std::to_string(racer.process.number) + " (" + racer.process.command +
+                    "): recorded " + calls(racer.recorded) +
+                    (entry.failed.calls.empty() ? "" : "; failed " + calls(racer.failed)));
+  }
+  return lines;
+}
+
 std::vector<StoryLine> story_lines(const Entry& entry, size_t column) {
   const std::vector<Racer> all = racers(entry);
   std::vector<StoryLine> lines;

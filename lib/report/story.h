@@ -29,6 +29,10 @@ char letter_of(const std::vector<Racer>& all, const model::StoryProcess& process
 // "mkdir(\"x\") = 0"; with a limit the arguments are clipped before the result is.
 std::string call_words(const model::StoryCall& call, size_t cells = 400);
 
+// For formats without columns, a line each: who raced and what its racing calls returned in both
+// orders. Empty without a story.
+std::vector<std::string> racer_lines(const Entry& entry);
+
 // Two stories side by side for a terminal: the calls of the racers, line by line.
 struct StoryLine {
   std::string left, right;

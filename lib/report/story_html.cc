@@ -49,16 +49,15 @@ std::string story_html(const Entry& entry, const std::string& id) {
                                story_width(entry.failed, kCellsBeside)) <= kWidthBeside;
   const size_t cells = beside ? kCellsBeside : kCellsBelow;
   out += std::string("</div><figure><div class=\"orders") + (beside ? "" : " below") + "\">";
-  out +=
-      figure("Recorded order: all went well",
-             story_svg(entry.recorded, all, id + "-r", "The recorded order, time downward", cells));
+  out += figure("The recorded order", story_svg(entry.recorded, all, id + "-r",
+                                                "The recorded order, time downward", cells));
   out += figure("The order that failed", story_svg(entry.failed, all, id + "-x",
                                                    "The order that failed, time downward", cells));
   return out +
          "</div><figcaption>A line a process, from its start to its exit; time runs downward. "
-         "Solid "
-         "arrows are what orders processes: a start, a death that was waited for, bytes read, a "
-         "signal. The dashed arrow joins the racing calls, which nothing orders. Gaps in a line "
+         "Arrows "
+         "are what orders processes: a start, a death that was waited for, bytes read, a signal "
+         "(dotted). The dashed arrow joins the racing calls, which nothing orders. Gaps in a line "
          "are calls left out; rest the pointer on anything for its full "
          "text.</figcaption></figure>";
 }
