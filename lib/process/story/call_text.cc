@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
+#include "lib/model/normalize.h"
 #include "lib/process/syscall_table.h"
 
 namespace deadheat::process {
@@ -93,7 +95,47 @@ std::string wait_result(const Event& event) {
   return std::to_string(reaped[0]) + ", " + status_text(reaped[1]);
 }
 
-CallText syscall_text(const Model& model, const Node& node, const Event& event) {
+// The name under which the task opened the descriptor, if it did so itself: an inode may have got
+// another since, or had another before.
+std::optional<std::string_view> opened_as(const Recording& recording, uint32_t event,
+                                          uint64_t descriptor) {
+  constexpr uint32_t kLookBack = 20000;  // events; a name from further back is the object's
+  const int32_t task = recording.events()[event].head().task;
+  for (uint32_t at = event; at > 0 && event - at < kLookBack; at--) {
+    const Event& before = recording.events()[at - 1];
+    const deadheat_process_event& head = before.head();
+    if (head.task != task || head.kind != DEADHEAT_PROCESS_SYSCALL) continue;
+    const Effect effect = syscall_entry(head.number).effect;
+    if (effect == Effect::kClose && head.arguments[0] == descriptor) return std::nullopt;
+    if (static_cast<uint64_t>(head.result) != descriptor) continue;
+    if (effect == Effect::kOpen || effect == Effect::kCreat) return before.path(0);
+    if (effect == Effect::kOpenAt || effect == Effect::kOpenAt2) return before.path(1);
+    if (effect == Effect::kDup || effect == Effect::kDup2 || effect == Effect::kFcntl)
+      return std::nullopt;
+  }
+  return std::nullopt;
+}
+
+bool is_by_descriptor(Effect effect) {
+  switch (effect) {
+    case Effect::kRead:
+    case Effect::kReadAt:
+    case Effect::kWrite:
+    case Effect::kWriteAt:
+    case Effect::kFstat:
+    case Effect::kStatAt:  // with an empty path
+    case Effect::kGetdents:
+    case Effect::kChangeMetaFd:
+    case Effect::kTruncateFd:
+    case Effect::kFlock:
+      return true;
+    default:
+      return false;
+  }
+}
+
+CallText syscall_text(const Recording& recording, const Model& model, const Node& node) {
+  const Event& event = recording.events()[node.event];
   const deadheat_process_event& head = event.head();
   const Effect effect = syscall_entry(head.number).effect;
   std::string inside;
@@ -104,8 +146,12 @@ CallText syscall_text(const Model& model, const Node& node, const Event& event) 
   if (effect == Effect::kOpenAt) inside += open_flags(head.arguments[2]);
   const bool waits = effect == Effect::kWait || effect == Effect::kWaitId;
   if (waits) inside = wait_arguments(head, effect);
+  if (inside.empty() && is_by_descriptor(effect)) {
+    const auto name = opened_as(recording, node.event, head.arguments[0]);
+    if (name && !name->empty()) inside = quoted(*name);
+  }
   if (inside.empty()) inside = cut(object_of(model, node), kLongestWord);
-  CallText text{syscall_name(head.number) + "(" + inside + ")", ""};
+  CallText text{model::normalize_syscall(syscall_name(head.number)) + "(" + inside + ")", ""};
   if ((head.flags & DEADHEAT_PROCESS_UNFINISHED) != 0) {
     text.result = "did not return";
   } else if (head.result < 0 && head.result > -4096) {
@@ -151,7 +197,7 @@ CallText call_text(const Recording& recording, const Model& model, uint32_t inde
                   (head.arguments[2] != 0 ? " interrupts the call" : " arrives"),
               ""};
     default:
-      return syscall_text(model, node, event);
+      return syscall_text(recording, model, node);
   }
 }
 

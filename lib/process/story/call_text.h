@@ -1,5 +1,6 @@
 // A call as people read it: `rename("status.build", "status")`, `0`. Names as the program gave
-// them, which is how its author knows them; what came by descriptor is named by its object.
+// them, which is how its author knows them, also of what it opened itself; other descriptors are
+// named by their object. Calls by their plain names: open for openat.
 #pragma once
 
 #include <string>

@@ -132,6 +132,20 @@ TEST(Story, ADeepTreeIsCutToWhatAPictureHolds) {
             2);
 }
 
+TEST(CallText, ADescriptorHasTheNameItWasOpenedBy) {
+  EventScript script;
+  script.exec(1, "/bin/mv");
+  script.open(1, "/status.new", O_CREAT | O_TRUNC | O_WRONLY, 4);
+  script.two_paths(1, "rename", "/status.new", "/status");
+  script.fork(1, 2);
+  script.open(2, "/status", O_RDONLY, 3, 9);
+  const uint32_t opened = script.read(2, 3, 9, 9), inherited = script.write(2, 4, 5);
+  const Examined e(script);
+  EXPECT_EQ(call_text(e.recording, e.model, e.node(opened)).what, "read(\"/status\")");
+  EXPECT_EQ(call_text(e.recording, e.model, e.node(opened)).result, "9 bytes");
+  EXPECT_EQ(call_text(e.recording, e.model, e.node(inherited)).what.substr(0, 7), "write(/");
+}
+
 TEST(CommandText, IsAsOneWouldTypeIt) {
   EXPECT_EQ(command_text({"sh", "-c", "make all"}), "sh -c 'make all'");
   EXPECT_EQ(command_text({"echo", "it's", "", "a\nb"}), "echo 'it'\\''s' '' 'a b'");
