@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import shutil
 import subprocess
 import tempfile
 import time
@@ -12,14 +13,18 @@ STUDENT = [12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.
 TRACED = "trace=%file,%desc,%process,%network,%ipc,%signal"
 
 
-def variants(record_bpf, work):
+def variants(record_bpf, deadheat, work):
     """Name -> the words before a command."""
     def folder():
-        return tempfile.mkdtemp(dir=work) + "/r"
+        for earlier in os.listdir(work):
+            if earlier.startswith("run-"):
+                shutil.rmtree(os.path.join(work, earlier))
+        return tempfile.mkdtemp(prefix="run-", dir=work) + "/r"
 
     return {
         "native": lambda: [],
         "bpf": lambda: [record_bpf, folder(), "--"],
+        "ptrace": lambda: [deadheat, "proc", "record", "--in-place", "--host-network", "-o", folder(), "--"],
         "strace -f": lambda: ["strace", "-f", "-qq", "-o", folder()],
         "strace --seccomp-bpf": lambda: ["strace", "-f", "-qq", "--seccomp-bpf", "-e", TRACED, "-o", folder()],
     }

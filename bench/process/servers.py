@@ -55,10 +55,10 @@ def under_load(words, name, ending, log, ready, load):
 
 
 class Nginx:
-    name, unit = "nginx, wrk", "request"
+    name, unit = "nginx, wrk at full load", "request"
 
-    def __init__(self, work, seconds):
-        self.work, self.seconds, self.port = work + "/nginx", seconds, 18480
+    def __init__(self, work, seconds, folder="/nginx", port=18480):
+        self.work, self.seconds, self.port = work + folder, seconds, port
         os.makedirs(self.work + "/www")
         with open(self.work + "/www/page", "w", encoding="ascii") as file:
             file.write("x" * 4096)
@@ -66,8 +66,11 @@ class Nginx:
             file.write(NGINX.format(self.work, self.port))
 
     def wrk(self, seconds):
-        return subprocess.run(["wrk", "-t1", "-c8", f"-d{seconds}", f"http://127.0.0.1:{self.port}/page"], capture_output=True, text=True,
-                              check=False).stdout
+        return subprocess.run(["wrk", "-t1", "-c8", f"-d{seconds}", *self.pace(), f"http://127.0.0.1:{self.port}/page"],
+                              capture_output=True, text=True, check=False).stdout
+
+    def pace(self):
+        return []
 
     def load(self):
         return int(re.search(r"(\d+) requests in", self.wrk(self.seconds))[1])
@@ -77,6 +80,19 @@ class Nginx:
 
     def run(self, prefix, log):
         return under_load([*prefix, "nginx", "-c", self.work + "/conf"], "nginx", signal.SIGQUIT, log, self.ready, self.load)
+
+
+class SteadyNginx(Nginx):
+    """Each connection waits between two requests: a fixed load far below what the server can do, so that most requests find it asleep."""
+    name = "nginx, wrk at 800 requests a second"
+
+    def __init__(self, work, seconds):
+        super().__init__(work, seconds, "/steady", 18481)
+        with open(self.work + "/pace.lua", "w", encoding="ascii") as file:
+            file.write("function delay() return 10 end\n")
+
+    def pace(self):
+        return ["-s", self.work + "/pace.lua"]
 
 
 class Postgres:

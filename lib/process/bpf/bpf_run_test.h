@@ -44,10 +44,9 @@ struct BpfRun {
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-inline Result<BpfRun> bpf_run(const std::vector<std::string>& words, RecordingWriter& writer,
-                              const BpfOptions& options) {
-  auto source = BpfSource::start(options, writer);
-  if (!source) return source.error();
+// Without a source the command runs in the same surroundings and is not recorded: what to compare
+// with.
+inline Result<BpfRun> run_first(const std::vector<std::string>& words, BpfSource* source) {
   int begin[2];
   if (::pipe2(begin, O_CLOEXEC) != 0) return Error{"no pipe", ""};
   const auto first = static_cast<pid_t>(::syscall(SYS_clone, CLONE_NEWPID | CLONE_NEWNS | SIGCHLD,
@@ -57,15 +56,24 @@ inline Result<BpfRun> bpf_run(const std::vector<std::string>& words, RecordingWr
     be_first(begin[0], words);
   }
   ::close(begin[0]);
-  const Status followed = source->follow(first);
+  const Status followed = source != nullptr ? source->follow(first) : Status(Ok{});
   if (followed && ::write(begin[1], "", 1) != 1) return Error{"cannot begin", ""};
   ::close(begin[1]);
   BpfRun run;
   ::waitpid(first, &run.status, 0);
   if (!followed) return followed.error();
-  source->stop();
-  run.counters = source->counters();
+  if (source != nullptr) {
+    source->stop();
+    run.counters = source->counters();
+  }
   return run;
+}
+
+inline Result<BpfRun> bpf_run(const std::vector<std::string>& words, RecordingWriter& writer,
+                              const BpfOptions& options) {
+  auto source = BpfSource::start(options, writer);
+  if (!source) return source.error();
+  return run_first(words, &source.value());
 }
 
 }  // namespace deadheat::process
