@@ -234,6 +234,31 @@ CallKey names_of(const Event& event) {
   return names;
 }
 
+bool accesses(const Model& model, uint32_t node, uint32_t object) {
+  const Node& one = model.nodes[node];
+  for (uint32_t i = one.first_access; i < one.first_access + one.accesses; i++)
+    if (model.accesses[i].object == object) return true;
+  return false;
+}
+
+// What the anchors have in common that is like `wanted`: of its name if there is such a one, else
+// only of its kind, since temporary names differ from run to run. ~0: nothing.
+uint32_t shared_object(const Model& model, const std::vector<uint32_t>& anchors,
+                       const Object& wanted) {
+  uint32_t found = ~0u;
+  const Node& first = model.nodes[anchors.front()];
+  for (uint32_t i = first.first_access; i < first.first_access + first.accesses; i++) {
+    const uint32_t object = model.accesses[i].object;
+    if (model.objects[object].kind != wanted.kind ||
+        !std::all_of(anchors.begin(), anchors.end(),
+                     [&](uint32_t anchor) { return accesses(model, anchor, object); }))
+      continue;
+    if (model.objects[object].name == wanted.name) return object;
+    found = object;  // the last: folders on the way come before what they lead to
+  }
+  return found;
+}
+
 // The recording's calls up to the cut, then the anchors in their new order.
 model::Story rearranged(const Recording& recording, const Model& model, const ProcessRace& race,
                         const Branch& branch) {
@@ -300,12 +325,7 @@ model::Story tell_failed_story(const Recording& recording, const Model& model,
     if (found != ~0u) anchors.push_back(found);
   }
   if (anchors.empty()) return rearranged(recording, model, race, branch);
-  uint32_t object = ~0u;
-  const Object& wanted = model.objects[race.object];
-  for (uint32_t i = 0; i < failed_model->objects.size() && object == ~0u; i++)
-    if (failed_model->objects[i].kind == wanted.kind &&
-        failed_model->objects[i].name == wanted.name)
-      object = i;
+  const uint32_t object = shared_object(*failed_model, anchors, model.objects[race.object]);
   return tell_story(*failed, *failed_model, anchors, object);
 }
 
