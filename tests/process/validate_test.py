@@ -218,11 +218,16 @@ class Resume(Case):
 
     def test_spent_time_goes_on_too(self):
         self.record(RACY)
-        self.proc("validate", "rec", "--branches", "1")
         done = self.proc("validate", "rec", "--time", "0.001")
         self.assertIn("to go on: deadheat proc validate rec", done.stderr)
+        self.assertIn(" not tried", done.stderr)
+        reference = self.path("rec", "branches", "reference.json")
+        made = os.stat(reference).st_mtime_ns
+        self.proc("validate", "rec", "--branches", "1")
+        done = self.proc("validate", "rec", "--time", "0.001")
         self.assertIn("1 of ", done.stderr)
         self.assertEqual(self.proc("validate", "rec").returncode, 66)
+        self.assertEqual(os.stat(reference).st_mtime_ns, made, "undisturbed runs are made once")
 
     def test_two_at_a_time_do_not_mix(self):
         self.record(RACY)

@@ -223,12 +223,13 @@ Status Campaign::finish(Active& active, std::list<Job>& jobs) {
                                              : finish_reference(active, *report);
 }
 
-// No time is left. A failure is looked at again all the same, since it needs its recording; not so
-// when the user wants us to stop.
+// No time is left. References are made all the same, or a short budget would never come to an end
+// of them; and a failure is looked at again, since it needs its recording. Not so when the user
+// wants us to stop.
 void Campaign::drop(std::list<Job>& jobs) {
   const bool at_once = budget_.stopped();
   for (auto job = jobs.begin(); job != jobs.end();) {
-    if (job->again && !at_once) {
+    if ((job->again || job->kind != RunKind::kReplay) && !at_once) {
       ++job;
       continue;
     }
@@ -296,8 +297,7 @@ Status Campaign::run_references(const std::string& key) {
        {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
     jobs.push_back({RunKind::kSerial, policy, 0, false});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
-  const bool all = !budget_.stopped() && !budget_.spent();
-  return all ? write_file(path, to_json(references)) : Ok{};
+  return budget_.stopped() ? Ok{} : write_file(path, to_json(references));
 }
 
 Status Campaign::run_branches(const std::vector<size_t>& results) {

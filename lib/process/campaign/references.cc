@@ -28,13 +28,12 @@ void References::note(const CheckerWords& words, bool was_serial) {
 std::vector<Difference> judge_run(const Outcome& outcome, const CheckerWords& words,
                                   const References& references) {
   std::vector<Difference> differences = judge(outcome, references.known);
-  for (size_t i = 0; i < words.size(); i++)
-    if (words[i].kind != model::ConsequenceKind::kNone && references.counts(i))
-      differences.push_back({words[i], ""});
-  std::stable_sort(differences.begin(), differences.end(),
-                   [](const Difference& one, const Difference& other) {
-                     return one.consequence.kind > other.consequence.kind;
-                   });
+  for (size_t i = 0; i < words.size(); i++) {
+    if (words[i].kind == model::ConsequenceKind::kNone || !references.counts(i)) continue;
+    const auto milder = [&](const Difference& one) { return one.consequence.kind < words[i].kind; };
+    differences.insert(std::find_if(differences.begin(), differences.end(), milder),
+                       {words[i], ""});
+  }
   return differences;
 }
 
