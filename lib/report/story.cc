@@ -67,6 +67,13 @@ std::string short_paths(const std::string& what) {
   return out;
 }
 
+// Flags say less than names: `open("x", O_CREAT)` becomes `open("x")`.
+std::string without_flags(std::string what) {
+  const size_t flags = what.find(", O_");
+  if (flags != std::string::npos && what.ends_with(')')) what.erase(flags, what.size() - 1 - flags);
+  return what;
+}
+
 std::vector<model::StoryCall> calls_of(const model::Story& story, const std::vector<Racer>& all) {
   std::vector<model::StoryCall> out;
   for (const model::StoryCall& call : story.calls)
@@ -109,7 +116,10 @@ std::string call_words(const model::StoryCall& call, size_t cells) {
   const std::string end = call.result.empty() ? "" : " = " + call.result;
   const size_t used = width(end);
   if (used + 8 > cells) return clip(what + end, cells);
-  return clip(width(what) + used > cells ? short_paths(what) : what, cells - used) + end;
+  std::string words = what;
+  if (width(words) + used > cells) words = short_paths(words);
+  if (width(words) + used > cells) words = without_flags(words);
+  return clip(words, cells - used) + end;
 }
 
 bool is_end(const model::StoryCall& call) {

@@ -133,6 +133,23 @@ TEST(Story, NothingInItCanBreakOut) {
   }
 }
 
+TEST(Story, ThreeProcessesStandOneBelowTheOther) {
+  Entry entry = small_entry();
+  entry.recorded.calls[5].racing = true;  // the shell's wait
+  entry.id = "DH-1";
+  Report report;
+  report.entries = {entry};
+  const std::string text = write_text(report, {.width = 80});
+  size_t at = 0;
+  for (const char* const line :
+       {"\n  processes     A  process 3\n", "\n                B  process 4\n",
+        "\n                C  process 2\n", "C > wait4(any child)"}) {
+    const size_t found = text.find(line, at);
+    ASSERT_NE(found, std::string::npos) << line << text;
+    at = found;
+  }
+}
+
 // A line may be longer only where it is to be copied whole, or holds a word that cannot be broken.
 TEST(Story, TextFitsEightyColumns) {
   Report report;

@@ -14,6 +14,7 @@ namespace {
 constexpr size_t kLeastWidth = 80;
 constexpr const char* kDots = "\xe2\x80\xa6";
 constexpr size_t kLabel = 14;
+constexpr size_t kRoomy = 100;           // from here on the orders stand beside their label
 constexpr size_t kMostCommandLines = 4;  // of a process; the page has the whole
 
 // Between words only, longer ones clipped; at most `most` lines.
@@ -182,13 +183,19 @@ class TextReport {
     }
   }
 
-  // The order that was recorded beside the one that failed.
+  // The order that was recorded beside the one that failed; where the terminal is narrow, they get
+  // all of its width.
   void write_orders(const Entry& entry) {
-    whole("order",
-          entry.failed.calls.empty() ? "recorded" : padded("recorded", column_) + "failed");
-    for (const StoryLine& line : story_lines(entry, column_ - 1)) {
-      const std::string left = line.right.empty() ? line.left : padded(line.left, column_);
-      out_ += std::string(2 + kLabel, ' ') + (line.left_racing ? red(left) : left) +
+    const bool narrow = width_ < kRoomy;
+    const size_t indent = narrow ? 4 : 2 + kLabel;
+    const size_t column = (width_ - indent) / 2;
+    const std::string heads =
+        entry.failed.calls.empty() ? "recorded" : padded("recorded", column) + "failed";
+    whole("order", narrow ? "" : heads);
+    if (narrow) out_ += "  " + faint("order") + "\n" + std::string(indent, ' ') + heads + "\n";
+    for (const StoryLine& line : story_lines(entry, column - 1)) {
+      const std::string left = line.right.empty() ? line.left : padded(line.left, column);
+      out_ += std::string(indent, ' ') + (line.left_racing ? red(left) : left) +
               (line.right_racing ? red(line.right) : line.right) + "\n";
     }
   }

@@ -52,6 +52,9 @@ class Scenarios(unittest.TestCase):
                     continue
                 self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
                 self.assertIn("HARMFUL", done.stdout)
+                self.assertRegex(done.stdout, r"\n  order +recorded +failed\n")  # the story of both orders, not only one
+                self.assertRegex(done.stdout, r"\n {16}[AB] > .* [ABC] {1,3}|\n {16}.* [AB] > ")
+                self.assertIn("\n  what broke ", done.stdout)
                 self.assertIn("deadheat proc replay", done.stdout.replace("\n                ", " "))
 
     def test_safe(self):
