@@ -202,8 +202,8 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
   app.add_option("--checker", arguments.checkers,
                  "command that judges a run: OUT ERR STATUS STATE");
   app.add_option("--checker-beside", arguments.beside,
-                 "command that tests the running command, in its sandbox; when it ends, so does "
-                 "the run");
+                 "command that tests the running command, in its sandbox; a server ends with "
+                 "it");
   app.add_option("--depth", arguments.depth,
                  "how many orders are changed, one after the other (2: races of what a changed "
                  "order did, too)")

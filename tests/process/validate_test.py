@@ -305,6 +305,20 @@ class Checkers(Case):
             self.assertEqual(done.returncode, 0, done.stderr)
             self.assertIn("fails in 2 of 2 undisturbed and 3 of 3 serial runs (not good): what it says is not counted", done.stderr)
 
+    def test_one_that_is_not_there(self):
+        self.record("true")
+        for option in ("--checker", "--checker-beside"):
+            done = self.proc("validate", "rec", option, "/no/such/suite")
+            self.assertEqual(done.returncode, 77, done.stderr)
+            self.assertIn("cannot be run", done.stderr)
+
+    def test_a_command_that_ends_by_itself_is_not_ended(self):
+        self.record(RACY)
+        done = self.proc("validate", "rec", "--undisturbed", "2", "--checker-beside", "true")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn("exit status 3 instead of 0", done.stdout.lower())
+        self.assertNotIn("warning", done.stderr)
+
     def test_one_that_fails_in_the_other_order_only(self):
         self.record("mkdir w; cd w; sh -c 'echo 1 > made' & sh -c '" + LOOP + "[ -e made ] && : > seen'; wait; : > seen-or-not")
         quiet = self.proc("validate", "rec", "--undisturbed", "2", "--checker", "test -e w/seen-or-not #")

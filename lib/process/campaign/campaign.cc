@@ -104,7 +104,7 @@ Status Campaign::keep_recording(const Active& active, const RunReport& report) c
   info.events = report.trace.events;
   info.status = report.trace.status;
   info.signal = report.trace.signal;
-  info.timed_out = report.trace.timed_out;
+  info.timed_out |= report.trace.timed_out;  // a server stays one, also if we ended it
   if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
   const BranchResult& result = out_.results[active.job.result];
   const std::string folder = (active.job.again ? result.folder : active.folder) + "/recording/";

@@ -12,12 +12,18 @@ namespace {
 
 constexpr int64_t kSecond_ns = 1000000000;
 
-model::Consequence said_beside(const BesideEnd& end, const std::string& folder, size_t index) {
+Result<model::Consequence> said_beside(const std::string& checker, const BesideEnd& end,
+                                       const std::string& folder, size_t index) {
+  if (end.timed_out)
+    return model::Consequence{model::ConsequenceKind::kCheckerFailed,
+                              "the checker beside it did not end"};
   const std::string name = folder + "/beside" + std::to_string(index);
   const auto out = read_file(name + ".out"), err = read_file(name + ".err");
-  if (end.timed_out)
-    return {model::ConsequenceKind::kCheckerFailed, "the checker beside it did not end"};
-  return checker_consequence(end.status, out ? out.value() : "", err ? err.value() : "");
+  const std::string errors = err ? err.value() : "";
+  if (end.status == 126 || end.status == 127)
+    return Error{
+        "the checker " + checker + " cannot be run: " + errors.substr(0, errors.find('\n')), ""};
+  return checker_consequence(end.status, out ? out.value() : "", errors);
 }
 
 }  // namespace
@@ -83,9 +89,13 @@ Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& chec
     if (!said) return said.error();
     words.push_back(std::move(*said));
   }
-  for (size_t i = 0; i < checkers.beside.size(); i++)
-    words.push_back(i < report.beside.size() ? said_beside(report.beside[i], folder, i)
-                                             : model::Consequence{});
+  for (size_t i = 0; i < checkers.beside.size(); i++) {
+    words.emplace_back();
+    if (i >= report.beside.size()) continue;
+    auto said = said_beside(checkers.beside[i], report.beside[i], folder, i);
+    if (!said) return said.error();
+    words.back() = std::move(*said);
+  }
   return words;
 }
 

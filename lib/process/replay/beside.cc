@@ -60,7 +60,7 @@ Result<Beside> Beside::prepare(const std::vector<std::string>& commands, const C
   return all;
 }
 
-void Beside::start(Inside& inside, int command, double timeout_s) {
+void Beside::start(Inside& inside, int server, double timeout_s) {
   if (empty() || started()) return;
   void* const page =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -70,14 +70,14 @@ void Beside::start(Inside& inside, int command, double timeout_s) {
   for (BesideEnd& end : shared_->ends) end.timed_out = true;
   const pid_t child = ::fork();
   if (child == 0) {
-    watch(inside, command, timeout_s);
+    watch(inside, server, timeout_s);
     ::_exit(0);
   }
   watcher_ = child > 0 ? child : 0;
 }
 
 // In the process between.
-void Beside::watch(Inside& inside, int command, double timeout_s) {
+void Beside::watch(Inside& inside, int server, double timeout_s) {
   const auto deadline = after(timeout_s);
   std::vector<int> running;
   for (const Command& one : commands_) {
@@ -102,10 +102,11 @@ void Beside::watch(Inside& inside, int command, double timeout_s) {
   for (const int pid : running)
     if (pid > 0) ::kill(-pid, SIGKILL);
   shared_->done = true;
-  ::kill(command, SIGTERM);
+  if (server == 0) return;
+  ::kill(server, SIGTERM);
   for (const auto end = after(kGrace_s); Clock::now() < end; ::usleep(kLook_us))
-    if (::kill(command, 0) != 0) return;
-  ::kill(command, SIGKILL);
+    if (::kill(server, 0) != 0) return;
+  ::kill(server, SIGKILL);
 }
 
 std::vector<BesideEnd> Beside::finish() {

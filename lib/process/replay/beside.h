@@ -3,8 +3,8 @@
 //
 // The tracer reaps every child of the sandbox's first process and sleeps while nothing moves, so a
 // process of ours stands between: it starts the programs, waits for them, says how they ended, and
-// then ends the command in good order (SIGTERM, after a while SIGKILL), which as a server would
-// never end by itself.
+// then ends the command in good order (SIGTERM, after a while SIGKILL) if it is a server, which
+// would never end by itself.
 #pragma once
 
 #include <string>
@@ -25,15 +25,15 @@ class Beside {
   static Result<Beside> prepare(const std::vector<std::string>& commands, const Command& like,
                                 const std::string& folder);
   bool empty() const { return commands_.empty(); }
-  // Inside, once: `command` is what to end when all of them have ended.
-  void start(Inside& inside, int command, double timeout_s);
+  // Inside, once: `server` is what to end when all of them have ended; 0: nothing.
+  void start(Inside& inside, int server, double timeout_s);
   bool started() const { return watcher_ != 0; }
   // Inside, when the command has ended: gives them the rest of their time.
   std::vector<BesideEnd> finish();
 
  private:
   struct Shared;
-  void watch(Inside& inside, int command, double timeout_s);
+  void watch(Inside& inside, int server, double timeout_s);
 
   std::vector<Command> commands_;
   std::vector<ScopedFd> files_;

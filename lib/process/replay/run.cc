@@ -136,8 +136,10 @@ class BesideStart : public Inside {
     if (spec_.kind != RunKind::kReplay) start_beside();
     return pid;
   }
-  // A tenth of the time is left to end the command in good order.
-  void start_beside() { beside_.start(inside_, root_, 0.9 * spec_.timeout_s); }
+  // A command whose recording had to be cut off is a server. A tenth of the time is left to end it.
+  void start_beside() {
+    beside_.start(inside_, spec_.about.timed_out ? root_ : 0, 0.9 * spec_.timeout_s);
+  }
   bool set_next_pid(int pid) override { return inside_.set_next_pid(pid); }
   int wait_for(int pid) override { return inside_.wait_for(pid); }
   void end_all() override { inside_.end_all(); }
