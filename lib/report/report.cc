@@ -39,6 +39,7 @@ Entry make_entry(model::Finding finding, PlaceMaker& places) {
     entry.steps = places.steps(entry.finding.candidate, *example);
     entry.recorded = shown_story(example->recorded);
     entry.failed = shown_story(example->failed);
+    align_processes(entry.failed, entry.recorded);
   }
   phrase_facts(entry, example);
   return entry;

@@ -111,6 +111,26 @@ model::Story shown_story(const model::Story& story) {
   return out;
 }
 
+void align_processes(model::Story& story, const model::Story& like) {
+  const auto place = [&](const model::StoryProcess& process) {
+    return std::find_if(like.processes.begin(), like.processes.end(),
+                        [&](const auto& one) { return one.number == process.number; }) -
+           like.processes.begin();
+  };
+  std::vector<uint32_t> order(story.processes.size()), now(story.processes.size());
+  for (uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+  std::sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) {
+    return std::pair(place(story.processes[a]), a) < std::pair(place(story.processes[b]), b);
+  });
+  std::vector<model::StoryProcess> processes;
+  for (uint32_t i = 0; i < order.size(); ++i) {
+    now[order[i]] = i;
+    processes.push_back(std::move(story.processes[order[i]]));
+  }
+  story.processes = std::move(processes);
+  for (model::StoryCall& call : story.calls) call.process = now[call.process];
+}
+
 std::string call_words(const model::StoryCall& call, size_t cells) {
   const std::string what = call.what.empty() ? "?" : call.what;
   const std::string end = call.result.empty() ? "" : " = " + call.result;

@@ -14,6 +14,9 @@ namespace deadheat::report {
 // and their neighbours first. What the format does not allow is dropped.
 inline constexpr size_t kMostShownProcesses = 12, kMostShownCalls = 80;
 model::Story shown_story(const model::Story& story);
+// Puts the processes of `story` into the order of `like`, so that two pictures can be compared;
+// those that are not in it come last.
+void align_processes(model::Story& story, const model::Story& like);
 
 // The processes that race, by the turn of their first racing call in the recorded story; A, B, C.
 struct Racer {

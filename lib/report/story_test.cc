@@ -96,6 +96,19 @@ TEST(Story, ManyProcessesAreCutToThoseThatRace) {
   }
 }
 
+TEST(Story, BothPicturesHaveTheirLinesInOneOrder) {
+  Story story = small_story();
+  const Story like{{{4, 2, ""}, {2, 1, ""}}, {}, {}};
+  align_processes(story, like);
+  std::vector<uint64_t> numbers;
+  for (const auto& process : story.processes) numbers.push_back(process.number);
+  EXPECT_EQ(numbers, (std::vector<uint64_t>{4, 2, 3}));
+  const Story before = small_story();
+  for (size_t i = 0; i < story.calls.size(); ++i)
+    EXPECT_EQ(story.processes[story.calls[i].process].number,
+              before.processes[before.calls[i].process].number);
+}
+
 TEST(Story, ThePictureHasALineAProcessAndAnArrowAnEdge) {
   const Entry entry = small_entry();
   const std::string svg = story_svg(entry.recorded, racers(entry), "f1-r", "recorded", 60);
