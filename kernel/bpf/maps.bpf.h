@@ -13,7 +13,8 @@
 
 /* Hides a value's history from the compiler, which would else move its check behind its use. */
 #define opaque(value) asm volatile("" : "+r"(value))
-#define SHORT 128u     /* bytes of attachments that are copied by loads: a call takes 30 ns */
+#define SHORT 128u /* bytes of attachments that are copied by loads: a call takes 30 ns */
+#define ASIDE_BYTES (1u << 20)
 #define WAKE_EVERY 64u /* events between two looks at how full a ring is */
 
 /* Tasks whose children are to be recorded: a sandbox's first process. */
@@ -66,7 +67,7 @@ struct {
 
 struct {
   __uint(type, BPF_MAP_TYPE_RINGBUF);
-  __uint(max_entries, 1 << 20);
+  __uint(max_entries, ASIDE_BYTES);
 } aside SEC(".maps");
 
 const volatile struct deadheat_bpf_settings settings SEC(".rodata.settings");
@@ -147,7 +148,9 @@ static __always_inline void exchange_states(uint32_t one, uint32_t other) {
 
 /* For events of programs that may interrupt others, and to wake the consumer. */
 static __always_inline void submit_aside(const void *event, uint64_t size) {
-  if (bpf_ringbuf_output(&aside, (void *)event, size, BPF_RB_NO_WAKEUP)) count_lost();
+  uint64_t filled = bpf_ringbuf_query(&aside, BPF_RB_AVAIL_DATA);
+  uint64_t wake = filled > ASIDE_BYTES / 8 ? BPF_RB_FORCE_WAKEUP : BPF_RB_NO_WAKEUP;
+  if (bpf_ringbuf_output(&aside, (void *)event, size, wake)) count_lost();
 }
 
 static __noinline void wake_consumer(void) {

@@ -347,6 +347,22 @@ def test_flood(tool, work):
     print(f"flood: {roomy['events']} events, none lost; in the smallest buffer {tight['lost']} lost and counted")
 
 
+STORM = """
+import os, signal
+signal.signal(signal.SIGUSR1, lambda *_: None)
+for _ in range(60000):
+    os.kill(os.getpid(), signal.SIGUSR1)
+"""
+
+
+def test_storm(tool, work):
+    """Signals go through a small buffer of their own, which must wake the consumer too."""
+    _, counters, events = record(tool, ["/usr/bin/python3", "-S", "-c", STORM], work)
+    found = [len([event for event in events if event.kind == kind and event.number == 10]) for kind in (SENT, DELIVERED)]
+    expect(counters["lost"] == 0 and found == [60000, 60000], f"each signal, sent and delivered: {found}, {counters}")
+    print(f"storm: {sum(found)} signals")
+
+
 CROWD = "for i in $(seq 40); do (for j in $(seq 25); do /bin/true & done; wait) & done; wait"
 
 
@@ -369,7 +385,7 @@ def main():
         return 77
     tool, rows = sys.argv[1], table(sys.argv[2])
     for test in (lambda work: test_strace(tool, rows, work), lambda work: test_actor(tool, rows, work),
-                 lambda work: test_flood(tool, work), lambda work: test_crowd(tool, work)):
+                 lambda work: test_flood(tool, work), lambda work: test_storm(tool, work), lambda work: test_crowd(tool, work)):
         with tempfile.TemporaryDirectory() as work:
             test(work)
     return 1 if failures else 0
