@@ -42,6 +42,12 @@ std::string held(const std::vector<std::string>& locks) {
   return locks.empty() ? "no lock" : join(locks, ", ");
 }
 
+// A process without its command line, which the report has elsewhere.
+std::string who(const Place& place) {
+  return place.thread.starts_with("process ") ? place.thread.substr(0, place.thread.find(" ("))
+                                              : place.thread;
+}
+
 std::string locks_sentence(const std::vector<Place>& places) {
   if (!std::all_of(places.begin(), places.end(),
                    [](const Place& place) { return place.locks_known; }))
@@ -51,7 +57,7 @@ std::string locks_sentence(const std::vector<Place>& places) {
     return places.size() == 2 ? "Neither side held a lock." : "No side held a lock.";
   std::vector<std::string> parts;
   for (const Place& place : places)
-    parts.push_back("the " + place.action + (place.thread.empty() ? "" : " in " + place.thread) +
+    parts.push_back("the " + place.action + (place.thread.empty() ? "" : " in " + who(place)) +
                     " held " + held(place.locks));
   std::string text = join(parts, "; ");
   if (!text.empty()) text[0] = 'T';
