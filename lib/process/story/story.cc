@@ -68,7 +68,12 @@ class Teller {
       for (const uint32_t task : ways.back()) on_ways[task]++;
     }
     for (const auto& way : ways) tasks_.insert(way.front());
-    // Nearest ancestors first, in turn, up to the first that all have in common.
+    for (const uint32_t task : ways.front()) {
+      if (on_ways[task] < ways.size()) continue;
+      tasks_.insert(task);  // the first ancestor in common, however far
+      break;
+    }
+    // Then the nearest ancestors, in turn.
     for (size_t up = 1; tasks_.size() < kMostProcesses; up++) {
       bool any = false;
       for (const auto& way : ways) {

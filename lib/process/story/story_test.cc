@@ -133,6 +133,20 @@ TEST(Story, ADeepTreeIsCutToWhatAPictureHolds) {
             2);
 }
 
+TEST(Story, TheCommonAncestorIsThereHoweverFar) {
+  EventScript script;
+  script.exec(1, "/bin/sh");
+  script.fork(1, 2);
+  script.fork(1, 3);
+  for (int i = 2; i <= 29; i++) script.fork(i, i + 2);  // even ones below 2, odd ones below 3
+  const uint32_t left = script.open(30, "/x", O_RDONLY, 5);
+  const uint32_t right = script.open(31, "/x", O_CREAT | O_TRUNC, 5);
+  const Examined e(script);
+  const Story story = tell_story(e.recording, e.model, {e.node(left), e.node(right)}, ~0u);
+  EXPECT_EQ(story.processes.size(), 12U);
+  EXPECT_EQ(story.processes.front().number, 1U);
+}
+
 TEST(CallText, ADescriptorHasTheNameItWasOpenedBy) {
   EventScript script;
   script.exec(1, "/bin/mv");
