@@ -3,8 +3,11 @@
 // {"hex": "..."}.
 #pragma once
 
+#include <cstdint>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deadheat::process {
@@ -14,5 +17,28 @@ nlohmann::json words_to_json(const std::vector<std::string>& words);
 // Throw nlohmann::json::exception or std::out_of_range when the value is not what it should be.
 std::string bytes_from_json(const nlohmann::json& value);
 std::vector<std::string> words_from_json(const nlohmann::json& value);
+
+// A whole number that T can hold. json's own conversion takes 1e300 for one, which is undefined.
+template <typename T>
+T whole_from_json(const nlohmann::json& value) {
+  if (value.is_number_unsigned()) {
+    const auto whole = value.get<uint64_t>();
+    if (std::in_range<T>(whole)) return static_cast<T>(whole);
+  } else if (value.is_number_integer()) {
+    const auto whole = value.get<int64_t>();
+    if (std::in_range<T>(whole)) return static_cast<T>(whole);
+  }
+  throw std::out_of_range("not a whole number, or too large");
+}
+template <typename T>
+T whole_from_json(const nlohmann::json& object, const char* name, T otherwise) {
+  return object.contains(name) ? whole_from_json<T>(object.at(name)) : otherwise;
+}
+template <typename T>
+std::vector<T> wholes_from_json(const nlohmann::json& values) {
+  std::vector<T> all;
+  for (const nlohmann::json& one : values) all.push_back(whole_from_json<T>(one));
+  return all;
+}
 
 }  // namespace deadheat::process

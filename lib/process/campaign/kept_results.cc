@@ -42,7 +42,7 @@ std::vector<Difference> differences_from_json(const json& all) {
 
 KeptResult result_from_json(const json& from) {
   KeptResult result;
-  const int verdict = from.at("verdict");
+  const int verdict = whole_from_json<int>(from.at("verdict"));
   if (verdict < 0 || verdict > static_cast<int>(BranchVerdict::kUncontrolled))
     throw std::out_of_range("verdict");
   result.verdict = static_cast<BranchVerdict>(verdict);
@@ -51,7 +51,7 @@ KeptResult result_from_json(const json& from) {
   result.repeated = from.at("repeated");
   result.folder = bytes_from_json(from.at("folder"));
   result.seconds = from.at("seconds");
-  result.live_from = from.at("live_from");
+  result.live_from = whole_from_json<uint64_t>(from.at("live_from"));
   return result;
 }
 

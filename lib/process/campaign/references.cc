@@ -66,13 +66,14 @@ Result<References> parse_references(const std::string& text, const std::string& 
     if (all.at("version") != 1) return damaged;
     References references;
     references.key = all.at("key");
-    references.undisturbed = all.at("undisturbed");
-    references.serial = all.at("serial");
-    references.failed_undisturbed = all.at("failed_undisturbed");
-    references.failed_serial = all.at("failed_serial");
+    references.undisturbed = whole_from_json<size_t>(all.at("undisturbed"));
+    references.serial = whole_from_json<size_t>(all.at("serial"));
+    references.failed_undisturbed = whole_from_json<size_t>(all.at("failed_undisturbed"));
+    references.failed_serial = whole_from_json<size_t>(all.at("failed_serial"));
     for (const json& one : all.at("checkers"))
-      references.checkers.push_back(
-          {one.at("undisturbed_failed"), one.at("serial_failed"), bytes_from_json(one.at("said"))});
+      references.checkers.push_back({whole_from_json<size_t>(one.at("undisturbed_failed")),
+                                     whole_from_json<size_t>(one.at("serial_failed")),
+                                     bytes_from_json(one.at("said"))});
     references.problems = words_from_json(all.at("problems"));
     for (const json& one : all.at("outcomes")) {
       auto outcome = parse_outcome(one.dump(), where);

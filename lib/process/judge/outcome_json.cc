@@ -38,9 +38,9 @@ ChangedFile read_file_entry(const Json& from) {
   const auto* const found = std::find(kKinds.begin(), kKinds.end(), kind);
   if (found == kKinds.end()) throw std::out_of_range("\"" + kind + "\" is no kind of file");
   file.kind = static_cast<FileKind>(found - kKinds.begin());
-  file.mode = from.value("mode", 0U);
-  file.size = from.value("size", uint64_t{0});
-  file.digest = from.value("digest", uint64_t{0});
+  file.mode = whole_from_json(from, "mode", 0U);
+  file.size = whole_from_json(from, "size", uint64_t{0});
+  file.digest = whole_from_json(from, "digest", uint64_t{0});
   file.text = from.contains("lines");
   if (file.text) file.lines = words_from_json(from.at("lines"));
   file.last_line_cut = from.value("last_line_cut", false);
@@ -51,16 +51,16 @@ ChangedFile read_file_entry(const Json& from) {
 
 Outcome read_all(const Json& from) {
   Outcome outcome;
-  outcome.status = from.value("status", 0);
-  outcome.signal = from.value("signal", 0);
+  outcome.status = whole_from_json(from, "status", 0);
+  outcome.signal = whole_from_json(from, "signal", 0);
   outcome.timed_out = from.value("timed_out", false);
-  outcome.left_out = from.value("left_out", uint64_t{0});
+  outcome.left_out = whole_from_json(from, "left_out", uint64_t{0});
   outcome.out = words_from_json(from.at("out"));
   outcome.err = words_from_json(from.at("err"));
   for (const Json& one : from.at("failures"))
     outcome.failures.push_back({bytes_from_json(one.at("program")),
-                                bytes_from_json(one.at("words")), one.value("status", 0),
-                                one.value("signal", 0)});
+                                bytes_from_json(one.at("words")), whole_from_json(one, "status", 0),
+                                whole_from_json(one, "signal", 0)});
   for (const Json& one : from.at("files")) outcome.files.push_back(read_file_entry(one));
   return outcome;
 }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "lib/process/json_bytes.h"
+
 namespace deadheat::process {
 
 using nlohmann::json;
@@ -18,23 +20,23 @@ Result<Branch> parse_branch(const std::string& text, const Model& model) {
   const json all = json::parse(text, nullptr, false);
   const Error damaged{"the branch of this finding is damaged or of another version",
                       "make the finding again with deadheat proc validate"};
-  if (!all.is_object() || all.value("version", 0) != 1) return damaged;
+  if (!all.is_object() || all.value("version", json()) != 1) return damaged;
   try {
     Branch branch;
-    branch.race = all.at("race");
-    const int change = all.at("change");
+    branch.race = whole_from_json<uint32_t>(all.at("race"));
+    const int change = whole_from_json<int>(all.at("change"));
     if (change < 0 || change > static_cast<int>(BranchChange::kSignalLater)) return damaged;
     branch.change = static_cast<BranchChange>(change);
-    branch.cut = all.at("cut").get<std::vector<uint32_t>>();
-    branch.order = all.at("order").get<std::vector<uint32_t>>();
-    branch.specific_task = all.at("specific_task");
+    branch.cut = wholes_from_json<uint32_t>(all.at("cut"));
+    branch.order = wholes_from_json<uint32_t>(all.at("order"));
+    branch.specific_task = whole_from_json<uint32_t>(all.at("specific_task"));
     const bool fits = branch.cut.size() == model.tasks.size() &&
                       std::all_of(branch.order.begin(), branch.order.end(),
                                   [&](uint32_t node) { return node < model.nodes.size(); }) &&
                       (branch.specific_task == ~0u || branch.specific_task < model.tasks.size());
     if (!fits) return Error{"this branch belongs to another recording", damaged.hint};
     return branch;
-  } catch (const json::exception&) {
+  } catch (const std::exception&) {
     return damaged;
   }
 }
