@@ -21,14 +21,12 @@
 namespace deadheat::process {
 namespace {
 
-// Waking for each event doubles the cost of one, and a wake-up that finds little costs a server
-// under light load more than its events. So the programs wake nobody before a buffer is an eighth
-// full, and the consumer looks by itself only so often that a recording that is killed has nearly
-// all.
+// Waking for each event doubles the cost of one. So the programs wake nobody before a buffer is an
+// eighth full, and the consumer looks by itself only so often that a recording that is killed has
+// nearly all.
 constexpr int kShortestSleep_ms = 100, kLongestSleep_ms = 400;
-// Ahead of what is recorded when processors are short: late is lost. Not with real-time priority:
-// it is then woken for less at a time, while the lines are still in another processor's cache, and
-// takes more than twice as long for an event.
+// Ahead of what is recorded when processors are short: late is lost. With real-time priority an
+// event took it more than twice as long.
 constexpr int kNice = -10;
 constexpr uint64_t kPiece = 1u << 20;
 constexpr uint64_t kMostBuffer = 1u
