@@ -99,6 +99,7 @@ enum class Effect : uint8_t {
   kSocketPair,
   kBind,
   kListen,
+  kSocketName,
   kConnect,
   kAccept,
   kShutdown,

@@ -188,6 +188,8 @@ void ModelBuilder::apply(Effect effect) {
       return bind_socket();
     case Effect::kListen:
       return listen_socket();
+    case Effect::kSocketName:
+      return tell_socket_name();
     case Effect::kConnect:
       return connect_socket();
     case Effect::kAccept:

@@ -206,6 +206,7 @@ void ModelBuilder::bind_socket() {
     return;
   const uint32_t endpoint = descriptions_[index].endpoint;
   const uint32_t listener = listener_at(*address, endpoints_[endpoint].type, true);
+  endpoints_[endpoint].bound_anywhere = listener == kNoIndex && worked();
   if (listener == kNoIndex) return;
   if (!worked()) return load(listener_object(listener), kListenerState, kListenerState + 1);
   listeners_[listener].endpoint = endpoint;
@@ -217,9 +218,28 @@ void ModelBuilder::listen_socket() {
   const uint32_t index = find(descriptor(0));
   if (index == kNoIndex || !worked() || descriptions_[index].kind != DescriptionKind::kSocket)
     return;
-  const uint32_t listener = endpoints_[descriptions_[index].endpoint].listener;
+  Endpoint& endpoint = endpoints_[descriptions_[index].endpoint];
+  endpoint.listens = true;
+  const uint32_t listener = endpoint.listener;
   if (listener == kNoIndex) return;
   listeners_[listener].listening = true;
+  store(listener_object(listener), kListenerState, kListenerState + 1);
+}
+
+// The port that the kernel chose for a listener: known from here on.
+void ModelBuilder::tell_socket_name() {
+  const uint32_t index = find(descriptor(0));
+  const auto address = event_->find(DEADHEAT_ATTACH_ADDRESS, 1);
+  if (index == kNoIndex || !address || descriptions_[index].kind != DescriptionKind::kSocket)
+    return;
+  const uint32_t number = descriptions_[index].endpoint;
+  const Endpoint at = endpoints_[number];
+  if (at.listener != kNoIndex || (!at.bound_anywhere && !at.listens)) return;
+  const uint32_t listener = listener_at(*address, at.type, true);
+  if (listener == kNoIndex) return;
+  endpoints_[number].listener = listener;
+  listeners_[listener].endpoint = number;
+  listeners_[listener].listening = at.listens;
   store(listener_object(listener), kListenerState, kListenerState + 1);
 }
 

@@ -180,6 +180,7 @@ class ModelBuilder {
   uint32_t add_endpoint(int type);
   void bind_socket();
   void listen_socket();
+  void tell_socket_name();
   void connect_socket();
   void accept_socket();
   void shut_down();

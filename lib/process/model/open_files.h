@@ -66,6 +66,8 @@ struct Endpoint {                // a socket
   uint32_t in = kNoIndex;        // the stream that it reads
   uint32_t peer = kNoIndex;      // endpoint
   uint32_t listener = kNoIndex;  // bound or listening at
+  bool bound_anywhere = false;   // at a port that the kernel chose; getsockname tells
+  bool listens = false;
 };
 
 struct Waiting {          // a connection that nobody has accepted yet
