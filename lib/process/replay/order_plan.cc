@@ -2,7 +2,33 @@
 
 #include <algorithm>
 
+#include "lib/process/syscall_table.h"
+
 namespace deadheat::process {
+namespace {
+
+// A call whose effect is at its end.
+bool comes_back(const deadheat_process_event& head) {
+  if (head.kind != DEADHEAT_PROCESS_SYSCALL || (head.flags & DEADHEAT_PROCESS_UNFINISHED))
+    return false;
+  switch (syscall_entry(head.number).effect) {
+    case Effect::kRead:
+    case Effect::kReceive:
+    case Effect::kPoll:
+    case Effect::kSelect:
+    case Effect::kEpollWait:
+    case Effect::kWait:
+    case Effect::kWaitId:
+    case Effect::kAccept:
+    case Effect::kFlock:
+    case Effect::kFcntl:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
 
 OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branch& branch)
     : recording_(recording),
@@ -38,13 +64,19 @@ const std::vector<OrderPlan::Step>* OrderPlan::steps(const std::string& path) co
 void OrderPlan::done(uint32_t node) { done_[node] = true; }
 
 bool OrderPlan::conflicts(const Access& one, const Access& other) const {
-  return (one.store || other.store) && one.begin < other.end && other.begin < one.end &&
-         model_.nodes[one.node].task != model_.nodes[other.node].task;
+  if (model_.nodes[one.node].task == model_.nodes[other.node].task) return false;
+  // Who comes first into a stream or a queue gets the first place: their ranges say which was
+  // first.
+  if (one.role == AccessRole::kWakeup && other.role == AccessRole::kWakeup) return true;
+  // So it is with what is appended to a file.
+  if (one.store && other.store && (one.end == other.begin || other.end == one.begin)) return true;
+  return (one.store || other.store) && one.begin < other.end && other.begin < one.end;
 }
 
 uint32_t OrderPlan::waits_for(uint32_t node) {
   const Node& mine = model_.nodes[node];
-  const uint64_t begin = recording_.events()[mine.event].head().begin;
+  const deadheat_process_event& head = recording_.events()[mine.event].head();
+  const uint64_t until = comes_back(head) ? head.end : head.begin;
   for (uint32_t i = 0; i < mine.accesses; i++) {
     const Access& access = model_.accesses[mine.first_access + i];
     const std::vector<uint32_t>& list = by_object_[access.object];
@@ -53,9 +85,9 @@ uint32_t OrderPlan::waits_for(uint32_t node) {
     while (open < list.size() && settled(model_.accesses[list[open]].node)) open++;
     for (size_t at = open; at < list.size(); at++) {
       const Access& other = model_.accesses[list[at]];
-      if (other.node >= node) break;
+      if (recording_.events()[model_.nodes[other.node].event].head().begin > until) break;
       if (settled(other.node) || !conflicts(access, other)) continue;
-      if (recording_.events()[model_.nodes[other.node].event].head().end < begin) return other.node;
+      if (recording_.events()[model_.nodes[other.node].event].head().end < until) return other.node;
     }
   }
   return kNoNode;

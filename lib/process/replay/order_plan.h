@@ -3,7 +3,10 @@
 // keeps it.
 //
 // Naive: node n waits for every earlier node m of another task that conflicts with it, is in the
-// cut and whose bracket ended before n's began. Per object the done prefix is skipped, so that a
+// cut and whose bracket ended before n's began; or, if n is a call that waits for something (a read
+// from a stream, poll, wait, accept, a lock), before n's ended: what was there when it came back is
+// there again. That cannot close a circle: of two brackets that overlap at most one ends before the
+// other's end and waits. Per object the done prefix is skipped, so that a
 // check looks only at what is still open.
 #pragma once
 

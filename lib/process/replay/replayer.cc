@@ -1,11 +1,14 @@
 #include "lib/process/replay/replayer.h"
 
+#include <poll.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include <algorithm>
 #include <cctype>
+#include <cerrno>
 #include <cstring>
 #include <utility>
 
@@ -62,7 +65,7 @@ Replayer::Replayer(const Recording& recording, const Model& model, const Branch&
       branch_(branch),
       plan_(recording, model, branch),
       patience_s_(patience_s),
-      clock_shift_ns_(real_time_ns() - recording.info().started_ns) {}
+      clock_(recording) {}
 
 Replayer::State& Replayer::state(const TracedTask& task) {
   State& state = states_[task.path];
@@ -81,8 +84,12 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
     return false;
   if (head.number != task.call.number()) return false;
   const SyscallEntry& entry = syscall_entry(head.number);
-  if (is_about_a_descriptor(entry.effect) && head.arguments[0] != task.call.argument(0))
+  const bool same_first = head.arguments[0] == task.call.argument(0);
+  if (is_about_a_descriptor(entry.effect) && !same_first) return false;
+  // Threads wait at addresses, and those are the same again.
+  if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
     return false;
+  if (head.number == SYS_clock_gettime && !same_first) return false;
   for (uint16_t argument = 0; argument < 4; argument++) {
     if (!(entry.capture & (kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
@@ -95,7 +102,7 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
 // Finds the recorded call that the task is about to make.
 void Replayer::look_up(State& state, const TracedTask& task) {
   state.current.reset();
-  state.forced = false;
+  state.forced = state.forked = false;
   const bool named =
       (syscall_entry(task.call.number()).capture & (kPath0 | kPath1 | kPath2 | kPath3)) != 0;
   const size_t end =
@@ -146,7 +153,9 @@ void Replayer::look_up_end(State& state) {
 }
 
 std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task) {
-  if (live_) return std::nullopt;
+  // A clock that was not recorded goes on from the recorded ones.
+  const auto clock = [&] { return clock_.now(task.call.number(), task.call.argument(0)); };
+  if (live_) return clock();
   State& mine = state(task);
   mine.awaited = 0;
   if (mine.next < mine.steps->size()) {
@@ -159,11 +168,19 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
     }
   }
   look_up(mine, task);
-  if (!mine.current) return std::nullopt;
+  if (!mine.current) return clock();
   const Event& event = recording_.events()[mine.current->event];
-  if (syscall_entry(event.head().number).effect != Effect::kInput || event.head().result < 0)
+  // How long a thread waits in vain is not in our hands; that it did so is.
+  if (event.head().number == SYS_futex && event.head().result == -ETIMEDOUT)
+    return std::pair{event.head().result, std::string()};
+  if (can_be_broken_off(mine, task, event.head().result))
+    return std::pair{event.head().result, std::string()};
+  const bool kept_read =
+      event.head().number == SYS_read && event.find(DEADHEAT_ATTACH_DATA, 1).has_value();
+  if ((syscall_entry(event.head().number).effect != Effect::kInput && !kept_read) ||
+      event.head().result < 0)
     return std::nullopt;
-  return recorded_input(event, clock_shift_ns_);
+  return recorded_input(event);
 }
 
 int Replayer::anchor(uint32_t node) const {
@@ -181,21 +198,64 @@ bool Replayer::may_go_now(State& state) {
   return plan_.waits_for(node) == kNoNode;
 }
 
-// The recording has a signal right after this call: one that interrupted it must be there before
-// it.
-bool Replayer::signal_is_due(State& state, TracedTask& task) {
-  if (state.next >= state.steps->size()) return true;
+// The recording has a signal right after this call that broke it off; 0: none.
+int Replayer::signal_follows(const State& state) const {
+  if (state.next >= state.steps->size()) return 0;
   const deadheat_process_event& after =
       recording_.events()[(*state.steps)[state.next].event].head();
-  if (after.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || after.arguments[2] == 0 || state.forced)
-    return true;
-  return has_signal(task, static_cast<int>(after.number));
+  const bool broke_off = after.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED && after.arguments[2] != 0;
+  return broke_off ? static_cast<int>(after.number) : 0;
 }
 
-bool Replayer::has_signal(const TracedTask& task, int signal) const {
+// Answered with the recorded "interrupted", whatever it would find now. Not those that wait with
+// another mask: the signal comes only inside them. Not those with a time limit: the kernel keeps
+// its rest.
+bool Replayer::can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const {
+  constexpr int64_t kRestartWithRest = -516;
+  if (!was_interrupted(result) || result == kRestartWithRest) return false;
+  const int signal = signal_follows(state);
+  const auto mask = task.tracee.signal_mask();
+  return signal != 0 && mask && (*mask & (uint64_t{1} << (signal - 1))) == 0;
+}
+
+// Such a signal must be there before the call is made.
+bool Replayer::signal_is_due(const State& state, const TracedTask& task) const {
+  const int signal = signal_follows(state);
+  return signal == 0 || state.forced || has_signal(task, signal, false);
+}
+
+// Signals of one number do not queue: a child that ends before its parent was told of an earlier
+// end takes that news with it.
+bool Replayer::parent_heard_of_others(const State& mine, const TracedTask& task) const {
+  const size_t dot = task.path.rfind('.');
+  if (!mine.current || mine.forced || dot == std::string::npos) return true;
+  const auto parent = states_.find(task.path.substr(0, dot));
+  if (parent == states_.end()) return true;
+  const uint64_t now = recording_.events()[mine.current->event].head().begin;
+  const State& its = parent->second;
+  for (size_t at = its.next; at < its.steps->size(); at++) {
+    const deadheat_process_event& head = recording_.events()[(*its.steps)[at].event].head();
+    if (head.begin > now) return true;
+    if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED && head.number == SIGCHLD) return false;
+  }
+  return true;
+}
+
+bool Replayer::has_signal(const TracedTask& task, int signal, bool open) const {
   const bool kept = std::any_of(task.deferred.begin(), task.deferred.end(),
                                 [&](const siginfo_t& one) { return one.si_signo == signal; });
-  return kept || task.tracee.pending(signal);
+  if (!kept && !task.tracee.pending(signal)) return false;
+  const auto mask = open ? task.tracee.signal_mask() : std::nullopt;
+  return !mask || (*mask & (uint64_t{1} << (signal - 1))) == 0;
+}
+
+// A signal that came after the call, and before the program's own code went on.
+bool Replayer::may_run_on(TracedTask& task) {
+  State& mine = state(task);
+  if (live_ || mine.next >= mine.steps->size() || std::exchange(mine.forced, false)) return true;
+  const deadheat_process_event& head = recording_.events()[(*mine.steps)[mine.next].event].head();
+  if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return true;
+  return has_signal(task, static_cast<int>(head.number), false);
 }
 
 bool Replayer::may_go(TracedTask& task) {
@@ -206,8 +266,9 @@ bool Replayer::may_go(TracedTask& task) {
     look_up_end(mine);
   }
   if (mine.awaited != 0) {
-    if (!mine.forced) return has_signal(task, mine.awaited);
-    mine.awaited = 0;  // it does not come: the call goes without it
+    if (has_signal(task, mine.awaited, true)) return true;
+    if (!mine.forced && !has_signal(task, mine.awaited, false)) return false;
+    mine.awaited = 0;  // it does not come, or not here: the call goes without it
     mine.next++;
     look_up(mine, task);
   }
@@ -216,7 +277,8 @@ bool Replayer::may_go(TracedTask& task) {
             false);
     return true;
   }
-  return may_go_now(mine) && (task.ending || signal_is_due(mine, task));
+  if (task.ending) return may_go_now(mine) && parent_heard_of_others(mine, task);
+  return may_go_now(mine) && signal_is_due(mine, task);
 }
 
 void Replayer::going(Tracer& tracer, TracedTask& task) {
@@ -226,8 +288,19 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   task.postpone = mine.awaited != 0 && !task.ending;
   if (!mine.current || task.ending) return;
   const Event& event = recording_.events()[mine.current->event];
-  if (event.head().kind == DEADHEAT_PROCESS_FORK)
+  clock_.made(event);
+  if (event.head().number == SYS_futex && event.head().result == 0) wait_longer(task);
+  // From a pipe not more than then, though more may be there.
+  if (event.head().number == SYS_read && event.head().result > 0 &&
+      static_cast<uint64_t>(event.head().result) < task.call.argument(2)) {
+    const auto object = task.tracee.object(static_cast<int>(task.call.argument(0)));
+    if (object && S_ISFIFO(object->mode))
+      task.change_argument(2, static_cast<uint64_t>(event.head().result));
+  }
+  if (event.head().kind == DEADHEAT_PROCESS_FORK) {
+    task.block_signals();
     tracer.set_next_pid(static_cast<int>(event.head().result));
+  }
   const bool wildcard = branch_.change == BranchChange::kOtherWakeup &&
                         branch_.specific_task != ~0u && mine.current->node != kNoNode &&
                         anchor(mine.current->node) >= 0;
@@ -235,8 +308,8 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   const int32_t child = model_.tasks[branch_.specific_task].process;
   mine.specific = child;
   const bool by_id = event.head().number == SYS_waitid;
-  if (by_id) task.tracee.set_argument(0, P_PID);
-  task.tracee.set_argument(by_id ? 1 : 0, static_cast<uint64_t>(child));
+  if (by_id) task.change_argument(0, P_PID);
+  task.change_argument(by_id ? 1 : 0, static_cast<uint64_t>(child));
 }
 
 void Replayer::finish(const OrderPlan::Step& step, uint64_t number) {
@@ -247,6 +320,28 @@ void Replayer::finish(const OrderPlan::Step& step, uint64_t number) {
     report_.reached = report_.diverged.empty();
     go_live(number);
   }
+}
+
+// poll may find more ready than the recorded one did, since a process that ends closes its files
+// one by one: what was not ready then is not told.
+bool Replayer::change_result(TracedTask& task, int64_t& result) {
+  if (live_ || result <= 0) return false;
+  const State& mine = state(task);
+  const uint32_t number = task.call.number();
+  if (!mine.current || (number != SYS_poll && number != SYS_ppoll)) return false;
+  const Event& event = recording_.events()[mine.current->event];
+  const auto then = event.find(DEADHEAT_ATTACH_POLLED, 0);
+  auto now = then ? task.tracee.read({task.call.argument(0)}, then->size()) : std::nullopt;
+  if (!now || event.head().result <= 0) return false;
+  for (size_t at = 0; at + sizeof(pollfd) <= now->size(); at += sizeof(pollfd)) {
+    pollfd is, was;
+    std::memcpy(&is, now->data() + at, sizeof is);
+    std::memcpy(&was, then->data() + at, sizeof was);
+    if (is.fd != was.fd || (was.revents & ~is.revents) != 0) return false;
+  }
+  task.tracee.write({task.call.argument(0)}, *then);
+  result = event.head().result;
+  return true;
 }
 
 void Replayer::left(TracedTask& task) {
@@ -260,10 +355,12 @@ void Replayer::left(TracedTask& task) {
   }
   if (mine.current) finish(*mine.current, task.call.head().end);
   mine.current.reset();
+  mine.forced = false;
 }
 
 void Replayer::forked(TracedTask& parent, TracedTask& /*child*/) {
   State& mine = state(parent);
+  mine.forked = true;
   if (mine.current) finish(*mine.current, parent.call.head().begin);
 }
 
@@ -276,16 +373,28 @@ void Replayer::ended(TracedTask& task) {
     if ((*mine.steps)[mine.next].node != kNoNode) plan_.done((*mine.steps)[mine.next].node);
 }
 
-bool Replayer::deliver(TracedTask& task, const siginfo_t& signal, bool at_call) {
-  if (live_) return at_call;
-  State& mine = state(task);
-  for (size_t at = mine.next; at < mine.steps->size(); at++) {
-    const deadheat_process_event& head = recording_.events()[(*mine.steps)[at].event].head();
+// The recording has that signal before the task's next call.
+bool Replayer::comes_next(const State& state, int signal) const {
+  for (size_t at = state.next; at < state.steps->size(); at++) {
+    const deadheat_process_event& head = recording_.events()[(*state.steps)[at].event].head();
     if (head.kind == DEADHEAT_PROCESS_SIGNAL_SENT) continue;
-    return head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED &&
-           static_cast<int>(head.number) == signal.si_signo && at_call;
+    if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return false;
+    if (static_cast<int>(head.number) == signal) return true;
   }
-  return at_call;
+  return true;
+}
+
+bool Replayer::deliver(TracedTask& task, const siginfo_t& signal, bool at_call) {
+  return at_call && (live_ || comes_next(state(task), signal.si_signo));
+}
+
+bool Replayer::send_again(TracedTask& task, int signal) {
+  if (live_) return true;
+  const State& mine = state(task);
+  // A fork with a signal waiting is not made; one that was made is over when the signal comes.
+  const bool fork =
+      mine.current && recording_.events()[mine.current->event].head().kind == DEADHEAT_PROCESS_FORK;
+  return comes_next(mine, signal) && (!fork || mine.forked);
 }
 
 void Replayer::delivered(TracedTask& task, int signal) {
@@ -301,6 +410,46 @@ void Replayer::delivered(TracedTask& task, int signal) {
     finish(step, head.end);
     return;
   }
+}
+
+// Stands where the branch wants it to stand, so that others go ahead of it.
+bool Replayer::is_held_by_branch(const State& state) const {
+  if (branch_.order.empty() || !state.current || state.current->node == kNoNode) return false;
+  return anchor(state.current->node) >= 0 || !plan_.in_cut(state.current->node);
+}
+
+// Where the task's coming stretch of own code lies among those of the tasks that share its memory:
+// they do not overlap, so the event at its end tells.
+uint64_t Replayer::next_in_recording(const State& state) const {
+  if (state.next >= state.steps->size()) return ~uint64_t{0};
+  return recording_.events()[(*state.steps)[state.next].event].head().begin;
+}
+
+int Replayer::choose_turn(Tracer& tracer, const Turns::Free& turn) {
+  if (live_) return turn.waiting.front();
+  int first = 0;
+  uint64_t first_place = 0;
+  for (const int id : turn.waiting) {
+    const uint64_t place = next_in_recording(state(*tracer.find(id)));
+    if (first != 0 && place >= first_place) continue;
+    first = id;
+    first_place = place;
+  }
+  if (std::exchange(give_turn_anyway_, false)) return first;
+  for (const auto& [id, task] : tracer.tasks()) {
+    if (task.memory != turn.memory || task.wants_turn || task.ending) continue;
+    const State& other = state(task);
+    if (task.held && is_held_by_branch(other)) continue;
+    if (next_in_recording(other) < first_place) return 0;
+  }
+  return first;
+}
+
+void Replayer::interrupted(TracedTask& task) {
+  if (live_ || branch_.order.empty()) return;
+  diverge("uncontrolled: shared memory: thread " + std::to_string(task.id()) +
+              " makes no calls while others wait",
+          false);
 }
 
 void Replayer::go_live(uint64_t number) {
@@ -320,12 +469,17 @@ std::string Replayer::describe(uint32_t node) const {
 
 bool Replayer::stuck(Tracer& tracer) {
   if (live_) return false;
+  if (!tracer.turns().free().empty()) {
+    give_turn_anyway_ = true;
+    report_.relaxed++;
+    return true;
+  }
   // Who is held, and why; the earliest of the cheapest kind goes.
   State* relaxed = nullptr;
   State* beyond = nullptr;
   std::string anchors;
   for (auto& [id, task] : tracer.tasks()) {
-    if (!task.held) continue;
+    if (!task.held && !task.resting) continue;
     State& mine = state(task);
     if (!mine.current || mine.current->node == kNoNode) {
       relaxed = &mine;  // waits for a signal that does not come

@@ -15,6 +15,7 @@
 #include <string>
 
 #include "lib/process/replay/order_plan.h"
+#include "lib/process/replay/replay_clock.h"
 #include "lib/process/trace/tracer.h"
 
 namespace deadheat::process {
@@ -37,11 +38,18 @@ class Replayer : public Controller {
   bool may_go(TracedTask& task) override;
   std::optional<std::pair<int64_t, std::string>> answer(TracedTask& task) override;
   void going(Tracer& tracer, TracedTask& task) override;
+  bool may_run_on(TracedTask& task) override;
+  bool change_result(TracedTask& task, int64_t& result) override;
   void left(TracedTask& task) override;
   void forked(TracedTask& parent, TracedTask& child) override;
   void ended(TracedTask& task) override;
   bool deliver(TracedTask& task, const siginfo_t& signal, bool at_call) override;
+  bool send_again(TracedTask& task, int signal) override;
   void delivered(TracedTask& task, int signal) override;
+  bool keeps_turn() override { return live_; }
+  int choose_turn(Tracer& tracer, const Turns::Free& turn) override;
+  void interrupted(TracedTask& task) override;
+  const WallClock* clock() override { return clock_.told() ? &clock_ : nullptr; }
   bool stuck(Tracer& tracer) override;
 
   bool live() const { return live_; }  // nobody is held any more
@@ -53,6 +61,7 @@ class Replayer : public Controller {
     size_t next = 0;
     std::optional<OrderPlan::Step> current;
     bool forced = false;  // goes whatever the plan says
+    bool forked = false;  // its current call has made the child
     bool looked_for_end = false;
     int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
@@ -63,10 +72,17 @@ class Replayer : public Controller {
   void look_up_end(State& state);
   void note(const char* what, const Event& event, const TracedTask& task);
   void finish(const OrderPlan::Step& step, uint64_t number);
+  bool is_held_by_branch(const State& state) const;
+  uint64_t next_in_recording(const State& state) const;
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);
-  bool has_signal(const TracedTask& task, int signal) const;
-  bool signal_is_due(State& state, TracedTask& task);
+  bool parent_heard_of_others(const State& mine, const TracedTask& task) const;
+  // On its way; and, if `open`, not blocked.
+  bool has_signal(const TracedTask& task, int signal, bool open) const;
+  bool comes_next(const State& state, int signal) const;
+  int signal_follows(const State& state) const;
+  bool can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const;
+  bool signal_is_due(const State& state, const TracedTask& task) const;
   void go_live(uint64_t number);
   void diverge(std::string why, bool infeasible);
   std::string describe(uint32_t node) const;
@@ -79,7 +95,8 @@ class Replayer : public Controller {
   std::map<std::string, State> states_;
   size_t anchors_done_ = 0;
   bool live_ = false;
-  int64_t clock_shift_ns_ = 0;
+  ReplayClock clock_;
+  bool give_turn_anyway_ = false;
   const Tracer* tracer_ = nullptr;
   ReplayReport report_;
 };

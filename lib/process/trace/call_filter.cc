@@ -1,5 +1,5 @@
 // The seccomp program that tells the kernel at which calls to stop: all but the private ones, and
-// of mmap only shared mappings of files.
+// of mmap only shared mappings.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -16,7 +16,7 @@
 
 namespace deadheat::process {
 
-bool install_call_filter() {
+bool install_call_filter(bool deadlines) {
   std::vector<sock_filter> code;
   const auto load = [&](size_t offset) {
     code.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)));
@@ -28,13 +28,14 @@ bool install_call_filter() {
                            // modelled
   load(offsetof(seccomp_data, nr));
   for (uint32_t number = 0; number < kMostSyscalls; number++) {
-    if (is_recorded(number)) continue;
+    if (is_recorded(number) || is_thread_call(number) || (deadlines && may_have_deadline(number)))
+      continue;
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
     end(SECCOMP_RET_ALLOW);
   }
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3));
   load(offsetof(seccomp_data, args[3]));
-  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_ANONYMOUS | MAP_PRIVATE, 0, 1));
+  code.push_back(BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, MAP_PRIVATE, 0, 1));
   end(SECCOMP_RET_ALLOW);
   end(SECCOMP_RET_TRACE);
   sock_fprog program{static_cast<unsigned short>(code.size()), code.data()};

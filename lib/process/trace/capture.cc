@@ -204,6 +204,12 @@ void PendingCall::leave(const Tracee& tracee, int64_t result, uint64_t end) {
   if (capture & kClock1) data(1, 16);
 }
 
+void PendingCall::attach_read(const Tracee& tracee) {
+  auto bytes = tracee.read({head_.arguments[1]},
+                           std::min<size_t>(static_cast<size_t>(head_.result), kMostData));
+  if (bytes) attach(DEADHEAT_ATTACH_DATA, 1, std::move(*bytes));
+}
+
 void PendingCall::abandon(uint64_t end) {
   head_.end = end;
   head_.flags |= DEADHEAT_PROCESS_UNFINISHED;

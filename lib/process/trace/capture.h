@@ -23,6 +23,7 @@ class PendingCall {
   // At the exit stop; what is attached then is read now.
   void leave(const Tracee& tracee, int64_t result, uint64_t end);
   // The task ended inside the call.
+  void attach_read(const Tracee& tracee);  // what a read has brought in
   void abandon(uint64_t end);
   // The whole event.
   std::string event() const;

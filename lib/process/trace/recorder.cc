@@ -41,6 +41,7 @@ bool Recorder::at_once(const TracedTask& task) const {
     case Effect::kChangeMetaAt:
     case Effect::kTruncate:
     case Effect::kTruncateFd:
+    case Effect::kConnect:
     case Effect::kExec:
     case Effect::kExecAt:
       return true;

@@ -15,6 +15,7 @@ class Recorder : public Controller {
   void going(Tracer& tracer, TracedTask& task) override;
   void left(TracedTask& task) override;
   void ended(TracedTask& task) override;
+  bool held_keeps_turn() override { return true; }
   bool stuck(Tracer& tracer) override;
 
  private:

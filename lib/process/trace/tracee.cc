@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/uio.h>
 #include <time.h>
 #include <unistd.h>
@@ -101,6 +102,21 @@ bool Tracee::set_result(int64_t result) const {
   return ::ptrace(PTRACE_POKEUSER, task_, offsetof(user_regs_struct, rax), result) == 0;
 }
 
+bool Tracee::set_number(uint32_t number) const {
+  return ::ptrace(PTRACE_POKEUSER, task_, offsetof(user_regs_struct, orig_rax),
+                  static_cast<long>(number)) == 0;
+}
+
+std::optional<uint64_t> Tracee::signal_mask() const {
+  uint64_t mask = 0;
+  if (::ptrace(PTRACE_GETSIGMASK, task_, sizeof mask, &mask) != 0) return std::nullopt;
+  return mask;
+}
+
+bool Tracee::set_signal_mask(uint64_t mask) const {
+  return ::ptrace(PTRACE_SETSIGMASK, task_, sizeof mask, &mask) == 0;
+}
+
 bool Tracee::set_argument(int index, uint64_t value) const {
   static constexpr size_t kOffsets[6] = {
       offsetof(user_regs_struct, rdi), offsetof(user_regs_struct, rsi),
@@ -134,6 +150,25 @@ std::optional<deadheat_process_object> Tracee::object(int descriptor) const {
   object.size = static_cast<uint64_t>(about.st_size);
   object.mode = about.st_mode;
   return object;
+}
+
+bool Tracee::is_random_device(int descriptor) const {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%d/fd/%d", task_, descriptor);
+  struct stat about;
+  return ::stat(path, &about) == 0 && S_ISCHR(about.st_mode) &&
+         (about.st_rdev == makedev(1, 8) || about.st_rdev == makedev(1, 9));
+}
+
+uint64_t Tracee::ticks() const {
+  const std::string text = proc_file(task_, "stat");
+  const size_t at = text.rfind(')');
+  unsigned long user = 0, system = 0;
+  if (at == std::string::npos ||
+      std::sscanf(text.c_str() + at, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %lu %lu", &user,
+                  &system) != 2)
+    return 0;
+  return user + system;
 }
 
 char Tracee::state() const {

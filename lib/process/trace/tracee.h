@@ -43,16 +43,21 @@ class Tracee {
   }
   bool write(RemoteAddress to, std::string_view bytes) const;
 
-  std::optional<CallInfo> call() const;                // at an entry stop
-  std::optional<int64_t> result() const;               // at an exit stop
-  bool skip_call() const;                              // at an entry stop: the call does nothing
-  bool set_result(int64_t result) const;               // at an exit stop
+  std::optional<CallInfo> call() const;    // at an entry stop
+  std::optional<int64_t> result() const;   // at an exit stop
+  bool skip_call() const;                  // at an entry stop: the call does nothing
+  bool set_result(int64_t result) const;   // at an exit stop
+  bool set_number(uint32_t number) const;  // at an exit stop: undoes skip_call
+  std::optional<uint64_t> signal_mask() const;
+  bool set_signal_mask(uint64_t mask) const;
   bool set_argument(int index, uint64_t value) const;  // at an entry stop
   bool make_call_again(
       uint32_t number) const;  // at the exit stop of a skipped call: it comes once more
   uint64_t message() const;    // of an event stop
 
   std::optional<deadheat_process_object> object(int descriptor) const;
+  uint64_t ticks() const;  // of processor time used, in hundredths of a second
+  bool is_random_device(int descriptor) const;
   char state() const;              // of /proc/N/stat: 'R', 'S', ...; 0 when it is gone
   bool waits_for_time() const;     // sleeps in a call that ends by itself
   bool pending(int signal) const;  // queued for it or for its process

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -11,6 +12,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "lib/base/scoped_fd.h"
 #include "lib/process/event.h"
@@ -38,6 +40,31 @@ std::vector<std::string> split_words(const std::string& text) {
 }
 
 }  // namespace
+
+// Programs count on registers that a call does not return anything in.
+void TracedTask::change_argument(int index, uint64_t value) {
+  const auto info = tracee.call();
+  if (!info || !tracee.set_argument(index, value)) return;
+  const bool kept = std::any_of(changed.begin(), changed.end(),
+                                [&](const auto& one) { return one.first == index; });
+  if (!kept) changed.emplace_back(index, info->arguments[index]);
+}
+
+void TracedTask::restore_arguments() {
+  for (const auto& [index, value] : changed) tracee.set_argument(index, value);
+  changed.clear();
+}
+
+void TracedTask::block_signals() {
+  const auto now = tracee.signal_mask();
+  if (now && tracee.set_signal_mask(~uint64_t{0})) mask = now;
+}
+
+bool TracedTask::sleeps() const {
+  const char state = tracee.state();
+  // A vfork's parent sleeps uninterruptibly until its child has executed something.
+  return state == 'S' || (state == 'D' && in_call && starts_tasks(call.number()));
+}
 
 bool Controller::deliver(TracedTask& /*task*/, const siginfo_t& /*signal*/, bool at_call) {
   return at_call;
@@ -79,7 +106,7 @@ Result<TraceResult> Tracer::run(const Command& command) {
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
     return Error{"cannot make a socket: " + std::string(std::strerror(errno)), ""};
   const ScopedFd ours(gate[1]);
-  const bool calls = options_.calls;
+  const bool calls = options_.calls, told_clock = controller_.clock() != nullptr;
   auto started = inside_.start(command, [&] {
     sigset_t none;
     sigemptyset(&none);
@@ -87,7 +114,7 @@ Result<TraceResult> Tracer::run(const Command& command) {
     ::close(gate[1]);
     char go = 'r';
     if (::write(gate[0], &go, 1) != 1 || ::read(gate[0], &go, 1) != 1) ::_exit(126);
-    if (calls && !install_call_filter()) ::_exit(126);
+    if (calls && !install_call_filter(told_clock)) ::_exit(126);
   });
   ::close(gate[0]);
   if (!started) return started.error();
@@ -116,22 +143,29 @@ Result<TraceResult> Tracer::run(const Command& command) {
     if (id > 0) {
       handle(id, status);
       release_held();
+      pass_turns();
       continue;
     }
     if (id < 0 && errno == ECHILD) break;
     if (time_is_up()) break;
+    interrupt_spinning();
+    const bool settled = turns_.settle(tasks_);
+    pass_turns();
     const bool someone_held =
-        std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) { return one.second.held; });
-    if (someone_held && nobody_moves()) {
+        turns_.anyone_waits() || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
+          return one.second.held || one.second.resting;
+        });
+    if (settled && someone_held && nobody_moves()) {
       if (controller_.stuck(*this)) {
         release_held();
+        pass_turns();
         continue;
       }
       result_.stuck_as = "every task waits for another";
       kill_all();
       break;
     }
-    wait_a_moment(someone_held ? 300000 : 20000000);
+    wait_a_moment(!settled ? 50000 : someone_held ? 300000 : 20000000);
   }
   return result_;
 }
@@ -178,12 +212,11 @@ void Tracer::kill_all() {
 bool Tracer::nobody_moves() {
   for (int look = 0; look < 2; look++) {
     for (auto& [id, task] : tasks_) {
-      if (task.held || task.waiting) continue;
+      if (task.held || task.resting || task.waiting) continue;
       const char state = task.tracee.state();
       if (state == 'Z' || state == 'X' || state == '\0') continue;
       if (state == 't' || state == 'T') continue;
-      // A vfork's parent sleeps uninterruptibly until its child has executed something.
-      if (state == 'D' && task.in_call && starts_tasks(task.call.number())) continue;
+      if (state == 'D' && task.sleeps()) continue;
       if (state != 'S' || task.tracee.waits_for_time()) return false;
     }
     siginfo_t news{};
@@ -223,7 +256,36 @@ void Tracer::handle(int id, int status) {
 
 void Tracer::resume(TracedTask& task, int signal) {
   task.held = false;
-  ::ptrace(task.in_call && options_.calls ? PTRACE_SYSCALL : PTRACE_CONT, task.id(), nullptr,
+  if (!task.in_call && !task.ending && !turns_.has(task)) return turns_.want(task, signal);
+  run_on(task, signal);
+}
+
+void Tracer::pass_turns() {
+  for (const Turns::Free& turn : turns_.free()) {
+    TracedTask* const next = find(controller_.choose_turn(*this, turn));
+    if (next == nullptr) continue;
+    turns_.take(*next);
+    run_on(*next, next->turn_signal);
+  }
+}
+
+// Only between stops: the loop has nothing else to do.
+void Tracer::interrupt_spinning() {
+  for (const int id : turns_.too_long(tasks_)) {
+    TracedTask& task = tasks_[id];
+    task.interrupted = ::ptrace(PTRACE_INTERRUPT, id, nullptr, nullptr) == 0;
+    result_.interrupted++;
+    controller_.interrupted(task);
+  }
+}
+
+void Tracer::run_on(TracedTask& task, int signal) {
+  if (task.mask && !task.in_call) {
+    task.tracee.set_signal_mask(*task.mask);
+    task.mask.reset();
+  }
+  const bool to_exit = task.in_call || !task.changed.empty();
+  ::ptrace(to_exit && options_.calls ? PTRACE_SYSCALL : PTRACE_CONT, task.id(), nullptr,
            reinterpret_cast<void*>(static_cast<long>(signal)));
 }
 
@@ -236,12 +298,18 @@ void Tracer::at_stop(TracedTask& task, int signal) {
     task.waiting = true;
     return;
   }
+  if (std::exchange(task.interrupted, false)) turns_.give_up(task);
   resume(task);
 }
 
 void Tracer::at_entry(TracedTask& task) {
   const auto call = task.tracee.call();
   if (!call) return;
+  if (!is_recorded(call->number)) {
+    const WallClock* const clock = controller_.clock();
+    if (clock != nullptr) move_deadline(task, *call, *clock);
+    if (task.memory == 0 || !is_thread_call(call->number)) return resume(task);
+  }
   task.in_call = true;
   task.after_call = call->instruction;
   task.call.enter(task.tracee, *call, task.process, number_);
@@ -250,7 +318,8 @@ void Tracer::at_entry(TracedTask& task) {
   if (starts_tasks(call->number) && tasks_.size() >= options_.most_tasks) task.fed = {-EAGAIN, ""};
   if (!task.fed) task.fed = controller_.answer(task);
   task.held = true;
-  if (controller_.may_go(task)) go(task);
+  if (controller_.may_go(task)) return go(task);
+  if (!controller_.held_keeps_turn()) turns_.give_up(task);
 }
 
 // Lets a held task make its call, or end.
@@ -268,11 +337,21 @@ void Tracer::go(TracedTask& task) {
     if (task.fed) task.tracee.skip_call();
     emit_sent(task);
   }
-  for (; !task.deferred.empty(); task.deferred.pop_front()) {
-    task.sent_again.push_back(task.deferred.front());
-    ::syscall(SYS_tgkill, task.process, task.id(), task.deferred.front().si_signo);
-  }
+  send_deferred(task);
   resume(task);
+}
+
+void Tracer::send_deferred(TracedTask& task) {
+  std::deque<siginfo_t> kept;
+  for (const siginfo_t& signal : task.deferred) {
+    if (!controller_.send_again(task, signal.si_signo)) {
+      kept.push_back(signal);
+      continue;
+    }
+    task.sent_again.push_back(signal);
+    ::syscall(SYS_tgkill, task.process, task.id(), signal.si_signo);
+  }
+  task.deferred = std::move(kept);
 }
 
 void Tracer::release_held() {
@@ -280,14 +359,20 @@ void Tracer::release_held() {
   while (again) {
     again = false;
     for (auto& [id, task] : tasks_) {
-      if (!task.held || !controller_.may_go(task)) continue;
-      go(task);
-      again = true;
+      if (task.resting && controller_.may_run_on(task)) {
+        task.resting = false;
+        send_deferred(task);
+        resume(task);
+      } else if (task.held && controller_.may_go(task)) {
+        go(task);
+        again = true;
+      }
     }
   }
 }
 
 void Tracer::at_exit_of_call(TracedTask& task) {
+  task.restore_arguments();
   if (!task.in_call) return resume(task);
   if (task.postponed) {
     task.postponed = task.in_call = false;
@@ -299,24 +384,52 @@ void Tracer::at_exit_of_call(TracedTask& task) {
     result = task.fed->first;
     const uint32_t capture = syscall_entry(task.call.number()).capture;
     const bool first = (capture & (kData0 | kClock0)) != 0 || task.call.number() == SYS_time;
-    const int argument = first ? 0 : capture & kClock1 ? 1 : -1;
+    const bool second = (capture & kClock1) != 0 || task.call.number() == SYS_read;
+    const int argument = first ? 0 : second ? 1 : -1;
     if (argument >= 0 && task.call.argument(argument) != 0)
       task.tracee.write({task.call.argument(argument)}, task.fed->second);
     task.tracee.set_result(result);
+    // The kernel makes an interrupted call again, if it knows which.
+    if (was_interrupted(result)) task.tracee.set_number(task.call.number());
     task.fed.reset();
   }
+  if (controller_.change_result(task, result)) task.tracee.set_result(result);
   task.in_call = false;
   task.last_result = result;
+  if (const WallClock* clock = controller_.clock(); clock && result == 0)
+    show_file_times(task.tracee, task.call.number(), task.call.head().arguments, *clock);
   task.call.leave(task.tracee, result, ++number_);
   const Effect effect = syscall_entry(task.call.number()).effect;
+  if (reads_randomness_ && task.call.number() == SYS_read && result > 0 &&
+      task.tracee.is_random_device(static_cast<int>(task.call.argument(0))))
+    task.call.attach_read(task.tracee);
   const bool told = result >= 0 && (effect == Effect::kFork || effect == Effect::kExec ||
                                     effect == Effect::kExecAt);
   if (!told) emit(task.call.event());
   const bool opens =
       effect == Effect::kOpen || effect == Effect::kOpenAt || effect == Effect::kOpenAt2;
-  if (opens && result >= 0) note_file(task, "fd/" + std::to_string(result));
+  if (opens && result >= 0) {
+    note_file(task, "fd/" + std::to_string(result));
+    reads_randomness_ |= task.tracee.is_random_device(static_cast<int>(result));
+  }
   controller_.left(task);
+  if (task.call.number() == SYS_mmap && result > 0) note_mapping(task);
+  if (!turns_.may_keep(task) || !controller_.keeps_turn()) turns_.give_up(task);
+  task.resting = !controller_.may_run_on(task);
+  if (task.resting) return turns_.give_up(task);
+  send_deferred(task);
   resume(task);
+}
+
+void Tracer::note_mapping(TracedTask& task) {
+  const uint64_t flags = task.call.argument(3);
+  if ((flags & MAP_TYPE) == MAP_PRIVATE) return;
+  const bool anonymous = flags & MAP_ANONYMOUS;
+  const auto object =
+      anonymous ? std::nullopt : task.tracee.object(static_cast<int>(task.call.argument(4)));
+  if (!anonymous && !object) return;
+  turns_.map(task, object ? object->device : 0, object ? object->inode : 0,
+             task.call.argument(2) & PROT_WRITE, tasks_);
 }
 
 void Tracer::at_fork(TracedTask& parent) {
@@ -341,10 +454,12 @@ void Tracer::at_fork(TracedTask& parent) {
   child.process = thread ? parent.process : id;
   child.path = parent.path + "." + std::to_string(parent.children++);
   child.command = parent.command;
+  child.mask = parent.mask;
   child.known = true;
   if (!thread) result_.processes.push_back(id);
-  if ((flags & CLONE_VM) && !(flags & CLONE_VFORK))
-    child.shares_memory = parent.shares_memory = true;
+  const bool same_memory = (flags & CLONE_VM) && !(flags & CLONE_VFORK);
+  if (options_.calls && (same_memory || (parent.maps_shared && !(flags & CLONE_VFORK))))
+    turns_.share(parent, child);
   if (options_.calls) {
     PendingCall fork = parent.call;
     deadheat_process_event& head = fork.edit();
@@ -362,6 +477,7 @@ void Tracer::at_fork(TracedTask& parent) {
     emit(fork.event());
   }
   controller_.forked(parent, child);
+  send_deferred(parent);
   if (child.waiting) {
     child.waiting = false;
     resume(child);
@@ -374,6 +490,8 @@ void Tracer::at_exec(int id) {
   if (before != id) {  // a thread that was not the leader took its place
     auto node = tasks_.extract(before);
     if (!node.empty()) {
+      turns_.leave(node.mapped());
+      turns_.leave(tasks_[id]);
       tasks_.erase(id);
       node.key() = id;
       node.mapped().tracee = Tracee(id);
@@ -382,7 +500,8 @@ void Tracer::at_exec(int id) {
   }
   TracedTask& task = tasks_[id];
   task.executed = true;
-  task.shares_memory = false;
+  turns_.leave(task);
+  task.maps_shared = false;
   note_file(task, "exe");
   const std::string words = task.tracee.command_line();
   task.command = split_words(words);
@@ -408,6 +527,7 @@ void Tracer::at_end(TracedTask& task) {
     controller_.left(task);
   }
   task.ending = true;
+  turns_.give_up(task);
   task.last_result = static_cast<int64_t>(task.tracee.message());
   task.held = true;
   if (controller_.may_go(task)) go(task);
@@ -442,6 +562,7 @@ void Tracer::reaped(int id, int status) {
     emit_end(task, status);
   }
   ++number_;
+  turns_.leave(task);
   controller_.ended(task);
   if (status != 0 && task.process == id && task.executed)
     result_.failed.push_back({task.command, WIFEXITED(status) ? WEXITSTATUS(status) : 0,

@@ -24,27 +24,36 @@
 #include "lib/process/sandbox/sandbox.h"
 #include "lib/process/trace/capture.h"
 #include "lib/process/trace/tracee.h"
+#include "lib/process/trace/turns.h"
+#include "lib/process/trace/wall_clock.h"
 
 namespace deadheat::process {
 
 struct TracedTask {
   Tracee tracee{0};
   int process = 0;
-  std::string path;       // "0.2.1": which child of which
-  uint32_t children = 0;  // started so far
-  bool shares_memory = false;
-  bool known = false;    // its creator's stop was seen
-  bool waiting = false;  // it stopped before that
+  std::string path;          // "0.2.1": which child of which
+  uint32_t children = 0;     // started so far
+  uint64_t memory = 0;       // which memory it shares with others (turns.h); 0: its own alone
+  bool maps_shared = false;  // by a mapping: its children share it too
+  bool wants_turn = false;
+  bool interrupted = false;  // is to give up its turn where it is
+  int turn_signal = 0;       // goes on with it when its turn comes
+  bool known = false;        // its creator's stop was seen
+  bool waiting = false;      // it stopped before that
   bool in_call = false;
   bool held = false;  // stands at a call's entry, or before its end (`ending`), until the
                       // controller lets it go
   bool ending = false;
+  bool resting = false;  // stands at the end of its call, until the controller lets it run on
   bool postpone =
       false;  // set by going(): the call is made after the signals that wait for the task
   bool postponed = false;
   bool executed = false;  // not only a copy of its parent
   PendingCall call;
-  uint64_t after_call = 0;  // the instruction after its last call
+  std::vector<std::pair<int, uint64_t>> changed;  // arguments of the call, as the program gave them
+  std::optional<uint64_t> mask;                   // of signals, to be put back
+  uint64_t after_call = 0;                        // the instruction after its last call
   int64_t last_result = 0;
   std::optional<std::pair<int64_t, std::string>>
       fed;                           // the call is skipped, and this is its result
@@ -52,6 +61,10 @@ struct TracedTask {
   std::deque<siginfo_t> sent_again;  // and are on their way now
   std::vector<std::string> command;
   int id() const { return tracee.task(); }
+  void change_argument(int index, uint64_t value);  // until the call is over
+  void restore_arguments();
+  void block_signals();  // during the call; a child that it makes has the old mask
+  bool sleeps() const;   // in the kernel, until somebody or a clock wakes it
 };
 
 class Tracer;
@@ -69,12 +82,28 @@ class Controller {
     return std::nullopt;
   }
   virtual void going(Tracer&, TracedTask&) {}  // right before the call is made
-  virtual void left(TracedTask&) {}            // the call is over
+  // Before it is over: true if the result is another now (its memory may be changed as well).
+  virtual bool change_result(TracedTask&, int64_t& /*result*/) { return false; }
+  // The call is over: may the task run on? Asked again as long as not.
+  virtual bool may_run_on(TracedTask&) { return true; }
+  virtual void left(TracedTask&) {}  // the call is over
   virtual void forked(TracedTask& /*parent*/, TracedTask& /*child*/) {}
   virtual void ended(TracedTask&) {}
   // False: keep the signal for later.
   virtual bool deliver(TracedTask& task, const siginfo_t& signal, bool at_call);
+  // A kept signal may come at the call that the task is about to make.
+  virtual bool send_again(TracedTask&, int /*signal*/) { return true; }
   virtual void delivered(TracedTask&, int /*signal*/) {}
+  virtual void interrupted(TracedTask&) {}  // its turn is taken from it between two calls
+  // A held task shares its memory with others that could run: do they have to wait?
+  virtual bool held_keeps_turn() { return false; }
+  // After a call, a task that did not have to sleep goes on; else choose_turn() decides.
+  virtual bool keeps_turn() { return true; }
+  // Which of those who want a free turn gets it (tracer.tasks() has all who share the memory); 0:
+  // somebody who is still to come.
+  virtual int choose_turn(Tracer&, const Turns::Free& turn) { return turn.waiting.front(); }
+  // Not the machine's wall clock but this; null: the machine's.
+  virtual const WallClock* clock() { return nullptr; }
   // No task can go on by itself. True if something was changed that lets one.
   virtual bool stuck(Tracer&) { return false; }
 };
@@ -92,6 +121,7 @@ struct TraceResult {
   std::vector<FailedCommand> failed;  // every process that ended otherwise than with 0
   std::set<std::string> opened;  // files that were opened or executed, as the sandbox names them
   std::vector<int> processes;    // all that there were
+  uint64_t interrupted = 0;      // threads of one memory changed over elsewhere than at a call
   uint64_t left_running = 0;     // still there when the command and all that moved had ended
   std::string stuck_as;          // why it was ended: "every task waits for another"
 };
@@ -113,6 +143,7 @@ class Tracer {
   std::map<int, TracedTask>& tasks() { return tasks_; }
   TracedTask* find(int id);
   uint64_t next_number() { return ++number_; }
+  const Turns& turns() const { return turns_; }
   bool set_next_pid(int pid) { return inside_.set_next_pid(pid); }
   double seconds() const;  // since the start
 
@@ -129,12 +160,17 @@ class Tracer {
   void reaped(int id, int status);
   void go(TracedTask& task);
   void resume(TracedTask& task, int signal = 0);
+  void run_on(TracedTask& task, int signal);
   void release_held();
+  void note_mapping(TracedTask& task);
+  void pass_turns();
+  void interrupt_spinning();
   bool nobody_moves();
   void kill_all();
   void note_file(const TracedTask& task, const std::string& link);
   void emit(std::string_view event);
   void emit_sent(TracedTask& task);
+  void send_deferred(TracedTask& task);
   void emit_end(TracedTask& task, int status);
   void wait_a_moment(long nanoseconds);
   bool time_is_up();
@@ -143,15 +179,20 @@ class Tracer {
   TraceOptions options_;
   Controller& controller_;
   std::map<int, TracedTask> tasks_;
+  Turns turns_;
   TraceResult result_;
+  bool reads_randomness_ = false;  // somebody opened the device: what is read from it is kept
   int root_ = 0;
   bool root_ended_ = false;
   uint64_t number_ = 0;
   Clock::time_point started_, root_end_;
 };
 
-// Installs the filter that stops at recorded calls; in the child, before exec. False: not possible
-// here.
-bool install_call_filter();
+// A result that says so, also those that only the kernel and a tracer see (ERESTART...).
+bool was_interrupted(int64_t result);
+
+// Installs the filter that stops at recorded calls, and at those with deadlines if the clock is not
+// the machine's; in the child, before exec. False: not possible here.
+bool install_call_filter(bool deadlines);
 
 }  // namespace deadheat::process

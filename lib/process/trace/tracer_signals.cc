@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 
 #include "lib/process/event.h"
 #include "lib/process/syscall_table.h"
@@ -35,9 +36,11 @@ bool cannot_wait(const siginfo_t& signal) {
   }
 }
 
-bool was_interrupted(int64_t result) { return result == -4 || (result <= -512 && result >= -516); }
-
 }  // namespace
+
+bool was_interrupted(int64_t result) {
+  return result == -EINTR || (result <= -512 && result >= -516);
+}
 
 void Tracer::at_signal(TracedTask& task, int signal) {
   siginfo_t about{};
