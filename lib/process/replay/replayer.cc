@@ -169,11 +169,19 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
   }
   look_up(mine, task);
   if (!mine.current) return clock();
+  if (is_to_be_met_early(mine)) {
+    // Not this call yet: the signal first, and then the same call again.
+    mine.awaited = signal_of_branch();
+    mine.next--;
+    mine.current.reset();
+    report_.matched--;
+    return std::nullopt;
+  }
   const Event& event = recording_.events()[mine.current->event];
   // How long a thread waits in vain is not in our hands; that it did so is.
   if (event.head().number == SYS_futex && event.head().result == -ETIMEDOUT)
     return std::pair{event.head().result, std::string()};
-  if (can_be_broken_off(mine, task, event.head().result))
+  if (!is_to_end_first(mine) && can_be_broken_off(mine, task, event.head().result))
     return std::pair{event.head().result, std::string()};
   const bool kept_read =
       event.head().number == SYS_read && event.find(DEADHEAT_ATTACH_DATA, 1).has_value();
@@ -265,6 +273,12 @@ bool Replayer::may_go(TracedTask& task) {
     mine.awaited = 0;
     look_up_end(mine);
   }
+  if (mine.awaited != 0 && stands_for_early_signal(mine)) {
+    if (anchors_done_ == 0) return false;
+    if (!has_signal(task, mine.awaited, true) && has_signal(task, mine.awaited, false))
+      diverge("the signal is blocked at " + describe(branch_.order[2]), true);
+    return live_ || has_signal(task, mine.awaited, true);
+  }
   if (mine.awaited != 0) {
     if (has_signal(task, mine.awaited, true)) return true;
     if (!mine.forced && !has_signal(task, mine.awaited, false)) return false;
@@ -289,6 +303,7 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   if (!mine.current || task.ending) return;
   const Event& event = recording_.events()[mine.current->event];
   clock_.made(event);
+  if (is_to_end_first(mine)) task.block_signals();
   if (event.head().number == SYS_futex && event.head().result == 0) wait_longer(task);
   // From a pipe not more than then, though more may be there.
   if (event.head().number == SYS_read && event.head().result > 0 &&
@@ -373,8 +388,34 @@ void Replayer::ended(TracedTask& task) {
     if ((*mine.steps)[mine.next].node != kNoNode) plan_.done((*mine.steps)[mine.next].node);
 }
 
-// The recording has that signal before the task's next call.
+// The call before which the branch wants the signal that came later in the recording.
+bool Replayer::is_to_be_met_early(const State& state) const {
+  return branch_.change == BranchChange::kSignalEarlier && anchors_done_ < 2 && state.current &&
+         state.current->node == branch_.order[2];
+}
+
+bool Replayer::stands_for_early_signal(const State& state) const {
+  return branch_.change == BranchChange::kSignalEarlier && !live_ &&
+         state.next < state.steps->size() && (*state.steps)[state.next].node == branch_.order[2];
+}
+
+int Replayer::signal_of_branch() const {
+  for (const uint32_t node : branch_.order) {
+    const deadheat_process_event& head = recording_.events()[model_.nodes[node].event].head();
+    if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED) return static_cast<int>(head.number);
+  }
+  return 0;
+}
+
+// The call that a signal broke off in the recording, and is to end by itself now.
+bool Replayer::is_to_end_first(const State& state) const {
+  return branch_.change == BranchChange::kSignalLater && state.current &&
+         state.current->node == branch_.order[1];
+}
+
+// The recording has that signal before the task's next call; or the branch.
 bool Replayer::comes_next(const State& state, int signal) const {
+  if (stands_for_early_signal(state) && state.awaited == signal) return anchors_done_ == 1;
   for (size_t at = state.next; at < state.steps->size(); at++) {
     const deadheat_process_event& head = recording_.events()[(*state.steps)[at].event].head();
     if (head.kind == DEADHEAT_PROCESS_SIGNAL_SENT) continue;
@@ -399,6 +440,10 @@ bool Replayer::send_again(TracedTask& task, int signal) {
 
 void Replayer::delivered(TracedTask& task, int signal) {
   State& mine = state(task);
+  if (stands_for_early_signal(mine) && mine.awaited == signal) {
+    report_.reached = true;
+    return go_live(tracer_->next_number());
+  }
   const size_t end = std::min(mine.steps->size(), mine.next + kLookAhead);
   for (size_t at = mine.next; at < end; at++) {
     const OrderPlan::Step& step = (*mine.steps)[at];
@@ -481,6 +526,10 @@ bool Replayer::stuck(Tracer& tracer) {
   for (auto& [id, task] : tracer.tasks()) {
     if (!task.held && !task.resting) continue;
     State& mine = state(task);
+    if (stands_for_early_signal(mine) && mine.awaited != 0) {
+      anchors = describe(branch_.order[2]);
+      continue;
+    }
     if (!mine.current || mine.current->node == kNoNode) {
       relaxed = &mine;  // waits for a signal that does not come
       continue;

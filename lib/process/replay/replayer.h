@@ -72,6 +72,10 @@ class Replayer : public Controller {
   void look_up_end(State& state);
   void note(const char* what, const Event& event, const TracedTask& task);
   void finish(const OrderPlan::Step& step, uint64_t number);
+  bool is_to_be_met_early(const State& state) const;
+  bool stands_for_early_signal(const State& state) const;
+  bool is_to_end_first(const State& state) const;
+  int signal_of_branch() const;
   bool is_held_by_branch(const State& state) const;
   uint64_t next_in_recording(const State& state) const;
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
@@ -97,7 +101,7 @@ class Replayer : public Controller {
   bool live_ = false;
   ReplayClock clock_;
   bool give_turn_anyway_ = false;
-  const Tracer* tracer_ = nullptr;
+  Tracer* tracer_ = nullptr;
   ReplayReport report_;
 };
 

@@ -17,12 +17,14 @@ class Serial : public Controller {
   explicit Serial(SerialPolicy policy) : policy_(policy) {}
   bool may_go(TracedTask& task) override;
   void forked(TracedTask& parent, TracedTask& child) override;
+  void left(TracedTask& task) override;
   void ended(TracedTask& task) override;
   bool stuck(Tracer& tracer) override;
 
  private:
   SerialPolicy policy_;
   int turn_ = 0;              // process whose turn it is; 0: whoever comes first
+  uint32_t calls_ = 0;        // since it was given
   std::vector<int> created_;  // processes, oldest first
 };
 
