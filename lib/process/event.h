@@ -40,6 +40,13 @@ class Event {
   const char* bytes_;
 };
 
+// A result that says that a signal broke the call off; also those that only the kernel and a tracer
+// see.
+constexpr bool was_interrupted(int64_t result) {
+  constexpr int64_t kInterrupted = -4, kFirstRestart = -516, kLastRestart = -512;
+  return result == kInterrupted || (result >= kFirstRestart && result <= kLastRestart);
+}
+
 // Builds the bytes of one event; the ptrace source and the tests use it.
 class EventBuilder {
  public:

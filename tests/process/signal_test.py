@@ -33,7 +33,7 @@ class Signals(unittest.TestCase):
         done = self.check("early")
         self.assertEqual(FOUND, done.returncode, done.stdout + done.stderr)
         self.assertIn("SIGUSR1", done.stdout)
-        self.assertIn("exit status 9 instead of 0", done.stdout)
+        self.assertIn("Exit status 9 instead of 0", done.stdout)
 
     def test_with_the_file_made_first_it_does_no_harm(self):
         done = self.check("early", "-DSAFE")
@@ -42,7 +42,7 @@ class Signals(unittest.TestCase):
     def test_a_signal_after_the_call_that_it_broke_off_is_missed(self):
         done = self.check("later")
         self.assertEqual(FOUND, done.returncode, done.stdout + done.stderr)
-        self.assertIn("exit status 3 instead of 0", done.stdout)
+        self.assertIn("Exit status 3 instead of 0", done.stdout)
 
     def test_what_the_handler_noted_counts(self):
         done = self.check("later", "-DSAFE")

@@ -2,8 +2,6 @@
 // can be.
 #include <fcntl.h>
 
-#include <cerrno>
-#include <cerrno>
 #include <cstring>
 
 #include "lib/process/model/model_builder.h"
@@ -12,9 +10,7 @@ namespace deadheat::process {
 
 void ModelBuilder::apply(Effect effect) {
   // What a signal broke off could have ended by itself: a place of its own, whatever it touches.
-  constexpr int64_t kFirstRestart = -516, kLastRestart = -512;
-  if (head().result == -EINTR || (head().result >= kFirstRestart && head().result <= kLastRestart))
-    must_have_node();
+  if (was_interrupted(head().result)) must_have_node();
   const std::string_view name = syscall_entry(head().number).name;
   const int here = AT_FDCWD;
   const auto follows = [&](int flags_argument) {

@@ -217,10 +217,10 @@ int Replayer::signal_follows(const State& state) const {
 
 // Answered with the recorded "interrupted", whatever it would find now. Not those that wait with
 // another mask: the signal comes only inside them. Not those with a time limit: the kernel keeps
-// its rest.
+// its rest. Not threads: another may take the signal.
 bool Replayer::can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const {
   constexpr int64_t kRestartWithRest = -516;
-  if (!was_interrupted(result) || result == kRestartWithRest) return false;
+  if (!was_interrupted(result) || result == kRestartWithRest || task.memory != 0) return false;
   const int signal = signal_follows(state);
   const auto mask = task.tracee.signal_mask();
   return signal != 0 && mask && (*mask & (uint64_t{1} << (signal - 1))) == 0;

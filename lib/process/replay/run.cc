@@ -165,6 +165,12 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
                       [&] { inside.start_beside(); });
     run(replayer);
     replay = replayer.report();
+    if (*result && spec.branch.order.empty() &&
+        (result->value().timed_out || !result->value().stuck_as.empty())) {
+      replay.reached = false;
+      replay.diverged = "it did not end by itself" +
+                        (replay.diverged.empty() ? std::string() : "; " + replay.diverged);
+    }
   } else if (spec.kind == RunKind::kSerial) {
     Serial serial(spec.policy);
     run(serial);

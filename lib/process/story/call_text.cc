@@ -154,6 +154,8 @@ CallText syscall_text(const Recording& recording, const Model& model, const Node
   CallText text{model::normalize_syscall(syscall_name(head.number)) + "(" + inside + ")", ""};
   if ((head.flags & DEADHEAT_PROCESS_UNFINISHED) != 0) {
     text.result = "did not return";
+  } else if (was_interrupted(head.result)) {
+    text.result = "interrupted";
   } else if (head.result < 0 && head.result > -4096) {
     const char* const name = ::strerrorname_np(static_cast<int>(-head.result));
     text.result = name == nullptr ? std::to_string(head.result) : name;

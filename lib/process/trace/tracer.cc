@@ -6,6 +6,7 @@
 #include <sys/ptrace.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -38,6 +39,26 @@ std::vector<std::string> split_words(const std::string& text) {
   }
   return words;
 }
+
+// Breaks off a long wait now and then, so that time limits are seen.
+class RegularWakeups {
+ public:
+  RegularWakeups() {
+    struct sigaction nothing{};
+    nothing.sa_handler = [](int) {};
+    ::sigaction(SIGALRM, &nothing, nullptr);
+    set(20000);
+  }
+  RegularWakeups(const RegularWakeups&) = delete;
+  RegularWakeups& operator=(const RegularWakeups&) = delete;
+  ~RegularWakeups() { set(0); }
+
+ private:
+  static void set(long microseconds) {
+    const itimerval every{{0, microseconds}, {0, microseconds}};
+    ::setitimer(ITIMER_REAL, &every, nullptr);
+  }
+};
 
 }  // namespace
 
@@ -137,9 +158,12 @@ Result<TraceResult> Tracer::run(const Command& command) {
   first.known = true;
   result_.processes.push_back(root_);
   if (::write(gate[1], "g", 1) != 1) return Error{"the command could not be started", ""};
+  const RegularWakeups regular;
   while (!tasks_.empty()) {
     int status = 0;
-    const int id = ::waitpid(-1, &status, __WALL | WNOHANG);
+    // While nobody is held the loop sleeps in waitpid itself: two calls and a signal less for each
+    // stop.
+    const int id = ::waitpid(-1, &status, someone_stands() ? __WALL | WNOHANG : __WALL);
     if (id > 0) {
       handle(id, status);
       release_held();
@@ -151,11 +175,8 @@ Result<TraceResult> Tracer::run(const Command& command) {
     interrupt_spinning();
     const bool settled = turns_.settle(tasks_);
     pass_turns();
-    const bool someone_held =
-        turns_.anyone_waits() || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
-          return one.second.held || one.second.resting;
-        });
-    if (settled && someone_held && nobody_moves()) {
+    if (!someone_stands()) continue;
+    if (settled && nobody_moves()) {
       if (controller_.stuck(*this)) {
         release_held();
         pass_turns();
@@ -165,9 +186,16 @@ Result<TraceResult> Tracer::run(const Command& command) {
       kill_all();
       break;
     }
-    wait_a_moment(!settled ? 50000 : someone_held ? 300000 : 20000000);
+    wait_a_moment(settled ? 300000 : 50000);
   }
   return result_;
+}
+
+// Waits for something that is ours to give.
+bool Tracer::someone_stands() const {
+  return turns_.anyone_waits() || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
+           return one.second.held || one.second.resting;
+         });
 }
 
 void Tracer::wait_a_moment(long nanoseconds) {
@@ -199,6 +227,7 @@ void Tracer::kill_all() {
   while (!tasks_.empty()) {
     int status = 0;
     const int id = ::waitpid(-1, &status, __WALL);
+    if (id < 0 && errno == EINTR) continue;
     if (id < 0) break;
     if (WIFSTOPPED(status))
       ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // on its way out

@@ -165,6 +165,7 @@ class Tracer {
   void note_mapping(TracedTask& task);
   void pass_turns();
   void interrupt_spinning();
+  bool someone_stands() const;
   bool nobody_moves();
   void kill_all();
   void note_file(const TracedTask& task, const std::string& link);
@@ -187,9 +188,6 @@ class Tracer {
   uint64_t number_ = 0;
   Clock::time_point started_, root_end_;
 };
-
-// A result that says so, also those that only the kernel and a tracer see (ERESTART...).
-bool was_interrupted(int64_t result);
 
 // Installs the filter that stops at recorded calls, and at those with deadlines if the clock is not
 // the machine's; in the child, before exec. False: not possible here.

@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 
 #include "lib/process/event.h"
 #include "lib/process/syscall_table.h"
@@ -37,10 +36,6 @@ bool cannot_wait(const siginfo_t& signal) {
 }
 
 }  // namespace
-
-bool was_interrupted(int64_t result) {
-  return result == -EINTR || (result <= -512 && result >= -516);
-}
 
 void Tracer::at_signal(TracedTask& task, int signal) {
   siginfo_t about{};
