@@ -123,11 +123,13 @@ void Replayer::look_up(State& state, const TracedTask& task) {
     state.next = at + 1;
     state.current = step;
     report_.matched++;
+    state.strayed = 0;
     return;
   }
   const std::string made = task.call.event();
   note("not recorded", Event(made.data()), task);
   report_.extra++;
+  state.strayed++;
 }
 
 void Replayer::note(const char* what, const Event& event, const TracedTask& task) {
@@ -415,6 +417,9 @@ bool Replayer::is_to_end_first(const State& state) const {
 
 // The recording has that signal before the task's next call; or the branch.
 bool Replayer::comes_next(const State& state, int signal) const {
+  constexpr uint32_t kLost =
+      16;  // calls in a row that were not recorded: its places say nothing now
+  if (state.strayed > kLost) return true;
   if (stands_for_early_signal(state) && state.awaited == signal) return anchors_done_ == 1;
   for (size_t at = state.next; at < state.steps->size(); at++) {
     const deadheat_process_event& head = recording_.events()[(*state.steps)[at].event].head();

@@ -60,8 +60,9 @@ class Replayer : public Controller {
     const std::vector<OrderPlan::Step>* steps = nullptr;
     size_t next = 0;
     std::optional<OrderPlan::Step> current;
-    bool forced = false;  // goes whatever the plan says
-    bool forked = false;  // its current call has made the child
+    bool forced = false;   // goes whatever the plan says
+    bool forked = false;   // its current call has made the child
+    uint32_t strayed = 0;  // calls since the last that was recorded
     bool looked_for_end = false;
     int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
