@@ -87,6 +87,7 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.time = traced;
   info.guarantees.payload = traced && !info.host_network;
   info.guarantees.addresses = true;
+  info.guarantees.memory = traced && ended.report.trace.interrupted == 0;
 }
 
 // Files that the events name, as the model resolves them: the programs of the bpf source see paths
@@ -157,7 +158,7 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   describe_losses(*ended, request.source, info);
   info.status = ended->report.trace.status;
   info.signal = ended->report.trace.signal;
-  info.timed_out = ended->report.trace.timed_out;
+  info.timed_out = ended->report.trace.timed_out || !ended->report.trace.stuck_as.empty();
   const Status written = events->finish(info);
   if (!written) return written.error();
   if (info.in_place) return info;

@@ -201,4 +201,17 @@ Status RecordingWriter::finish(RecordingInfo info) {
   return write_file(folder_ + "/recording.json", to_json(info));
 }
 
+std::vector<std::string> missing_guarantees(const RecordingInfo& info) {
+  std::vector<std::string> missing;
+  const Guarantees& has = info.guarantees;
+  if (!has.time) missing.emplace_back("not recorded: clocks; runs in another order see today's");
+  if (!has.signals)
+    missing.emplace_back("not recorded: where signals fell; they come when they come");
+  if (!has.payload) missing.emplace_back("not recorded: randomness and what came from the network");
+  if (!has.memory)
+    missing.emplace_back(
+        "not recorded: in which order threads used their memory; that order is not repeated");
+  return missing;
+}
+
 }  // namespace deadheat::process

@@ -31,6 +31,7 @@ struct Guarantees {
   bool time = false;       // clocks that programs read are recorded
   bool payload = false;    // what came from outside is recorded: input, randomness, network
   bool addresses = false;  // the same addresses in every run
+  bool memory = false;     // tasks that share memory changed over only at calls
 };
 
 struct RecordingInfo {
@@ -100,6 +101,9 @@ class RecordingWriter {
   uint64_t count_ = 0;
   int failed_ = 0;  // errno of the first write that failed
 };
+
+// What it does not vouch for, a line each, with what that means for a replay.
+std::vector<std::string> missing_guarantees(const RecordingInfo& info);
 
 // recording.json as text; parse refuses other versions by name.
 std::string to_json(const RecordingInfo& info);

@@ -42,6 +42,7 @@ RecordingInfo read_info(const Json& from) {
     read_field(guarantees, "time", info.guarantees.time);
     read_field(guarantees, "payload", info.guarantees.payload);
     read_field(guarantees, "addresses", info.guarantees.addresses);
+    read_field(guarantees, "memory", info.guarantees.memory);
   }
   read_field(from, "events", info.events);
   read_field(from, "lost", info.lost);
@@ -78,7 +79,8 @@ std::string to_json(const RecordingInfo& info) {
         {"signals", guarantees.signals},
         {"time", guarantees.time},
         {"payload", guarantees.payload},
-        {"addresses", guarantees.addresses}}},
+        {"addresses", guarantees.addresses},
+        {"memory", guarantees.memory}}},
       {"events", info.events},
       {"lost", info.lost},
       {"unmodelled", info.unmodelled},

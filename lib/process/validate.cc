@@ -169,6 +169,8 @@ Status Validator::explore(const LookedAt& looked, size_t after, int level) {
   Campaign campaign(*target, work, budget_, out_, *kept);
   if (level == 1) {
     out_.problems = problems_of(target->checkpoint);
+    for (std::string& line : missing_guarantees(looked.recording.info()))
+      out_.problems.push_back(std::move(line));
     if (const Status run = campaign.run_references(key_of(options_, 0)); !run) return run;
   } else if (const Status copied = write_file(work + "/reference.json", to_json(out_.references));
              !copied) {

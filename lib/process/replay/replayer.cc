@@ -550,6 +550,11 @@ bool Replayer::stuck(Tracer& tracer) {
   if (go != nullptr) {
     go->forced = true;
     report_.relaxed++;
+    if (report_.first.empty() && go->current && go->current->node != kNoNode) {
+      const uint32_t other = plan_.waits_for(go->current->node);
+      report_.first = describe(go->current->node) + " could not wait for " +
+                      (other == kNoNode ? "a signal" : describe(other));
+    }
     return true;
   }
   if (branch_.order.empty() || anchors_done_ >= branch_.order.size()) return false;

@@ -34,6 +34,7 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
     all["processes"] = trace.processes;
     all["opened"] = json::array();
     for (const std::string& path : trace.opened) all["opened"].push_back(bytes_to_json(path));
+    all["interrupted"] = trace.interrupted;
     all["left_running"] = trace.left_running;
     all["stuck_as"] = trace.stuck_as;
     all["failed"] = json::array();
@@ -65,6 +66,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   trace.unmodelled = all["unmodelled"].get<std::map<std::string, uint64_t>>();
   trace.processes = all["processes"].get<std::vector<int>>();
   for (const json& path : all["opened"]) trace.opened.insert(bytes_from_json(path));
+  trace.interrupted = all["interrupted"];
   trace.left_running = all["left_running"];
   trace.stuck_as = all["stuck_as"];
   for (const json& one : all["failed"])
