@@ -117,8 +117,7 @@ void Validator::explain(const LookedAt& looked, const std::vector<size_t>& resul
         std::string(result.verdict == BranchVerdict::kInfeasible ? "; race "
                                                                  : "; it may be that race ") +
         std::to_string(*tighter + 1) + " on " + looked.model->objects[race.object].name +
-        (result.verdict == BranchVerdict::kInfeasible ? " explains it: " : " explains it: ") +
-        describe_node(*looked.model, looked.recording, race.anchors[1]) +
+        " explains it: " + describe_node(*looked.model, looked.recording, race.anchors[1]) +
         " would have to come before " +
         describe_node(*looked.model, looked.recording, race.anchors[0]);
   }

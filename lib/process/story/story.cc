@@ -240,7 +240,8 @@ using CallKey = std::array<std::string_view, 4>;
 
 CallKey names_of(const Event& event) {
   CallKey names;
-  for (uint16_t i = 0; i < names.size(); i++) names[i] = event.path(i).value_or("");
+  for (size_t i = 0; i < names.size(); i++)
+    names[i] = event.path(static_cast<uint16_t>(i)).value_or("");
   return names;
 }
 
