@@ -90,6 +90,8 @@ void ModelBuilder::apply(Effect effect) {
     case Effect::kPoll:
       return poll_call();
     case Effect::kSelect:
+      if (argument(0) == 0) return;  // only sleeps
+      if (event_->find(DEADHEAT_ATTACH_POLLED, 0)) return poll_call();
       return note(std::string(name) + ": the descriptors that it waits for are not recorded");
     case Effect::kStat:
       return stat_path(here, 0, !name.starts_with('l'), kMetaMode,

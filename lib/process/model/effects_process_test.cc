@@ -143,19 +143,21 @@ TEST(Effects, TwoAcceptingWorkers) {
 }
 
 TEST(Effects, PollingSeesWhatIsThereOrNot) {
-  EventScript s;
-  s.pipe(1, 3, 4);
-  s.fork(1, 2);
-  deadheat_process_polled polled{3, 1, 0};
-  const uint32_t nothing =
-      s.call(2, "poll", {0, 1, 0}, 0, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
-  const uint32_t wrote = s.write(1, 4, 5);
-  polled.returned = 1;
-  const uint32_t ready =
-      s.call(2, "poll", {0, 1, 0}, 1, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
-  const Examined e(s);
-  EXPECT_TRUE(e.races({nothing, wrote})) << e.text();
-  EXPECT_TRUE(e.ordered(wrote, ready));
+  for (const char* const call : {"poll", "select", "pselect6"}) {
+    EventScript s;
+    s.pipe(1, 3, 4);
+    s.fork(1, 2);
+    deadheat_process_polled polled{3, 1, 0};
+    const uint32_t nothing =
+        s.call(2, call, {4, 1, 0}, 0, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
+    const uint32_t wrote = s.write(1, 4, 5);
+    polled.returned = 1;
+    const uint32_t ready =
+        s.call(2, call, {4, 1, 0}, 1, {{DEADHEAT_ATTACH_POLLED, 0, bytes_of(polled)}});
+    const Examined e(s);
+    EXPECT_TRUE(e.races({nothing, wrote})) << call << e.text();
+    EXPECT_TRUE(e.ordered(wrote, ready)) << call;
+  }
 }
 
 TEST(Effects, WaitThatDoesNotWait) {

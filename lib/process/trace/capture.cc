@@ -142,6 +142,49 @@ void PendingCall::attach_status(const Tracee& tracee, uint32_t capture) {
          {reinterpret_cast<const char*>(both), sizeof both});
 }
 
+namespace {
+
+bool is_select(uint32_t number) { return number == SYS_select || number == SYS_pselect6; }
+
+size_t set_size(uint64_t descriptors) {
+  constexpr uint64_t kMostDescriptors = 65536, kBitsInWord = 64;
+  return (std::min(descriptors, kMostDescriptors) + kBitsInWord - 1) / kBitsInWord * 8;
+}
+
+bool has(const std::string& set, size_t descriptor) {
+  return descriptor / 8 < set.size() &&
+         (static_cast<unsigned char>(set[descriptor / 8]) >> (descriptor % 8) & 1) != 0;
+}
+
+}  // namespace
+
+void PendingCall::read_sets(const Tracee& tracee) {
+  for (size_t i = 0; i < sets_.size(); i++) {
+    const uint64_t at = head_.arguments[i + 1];
+    sets_[i] = at == 0 ? std::string()
+                       : tracee.read({at}, set_size(head_.arguments[0])).value_or(std::string());
+  }
+}
+
+// As poll would have told it: the sets are the call's arguments before it and its results after it.
+void PendingCall::attach_selected(const Tracee& tracee) {
+  static constexpr int16_t kEvents[3] = {POLLIN, POLLOUT, POLLPRI};
+  const std::array<std::string, 3> given = sets_;
+  if (head_.result > 0) read_sets(tracee);
+  std::string bytes;
+  for (size_t descriptor = 0; descriptor < set_size(head_.arguments[0]) * 8; descriptor++) {
+    deadheat_process_polled polled{static_cast<int32_t>(descriptor), 0, 0};
+    for (size_t i = 0; i < given.size(); i++) {
+      if (!has(given[i], descriptor)) continue;
+      polled.events = static_cast<int16_t>(polled.events | kEvents[i]);
+      if (head_.result > 0 && has(sets_[i], descriptor))
+        polled.returned = static_cast<int16_t>(polled.returned | kEvents[i]);
+    }
+    if (polled.events != 0) bytes += bytes_of(polled);
+  }
+  if (!bytes.empty()) attach(DEADHEAT_ATTACH_POLLED, 0, std::move(bytes));
+}
+
 void PendingCall::enter(const Tracee& tracee, const CallInfo& call, int process, uint64_t begin) {
   head_ = {};
   attached_.clear();
@@ -170,6 +213,7 @@ void PendingCall::enter(const Tracee& tracee, const CallInfo& call, int process,
     if (how) attach(DEADHEAT_ATTACH_DATA, 2, std::move(*how));
   }
   if ((capture & kMessage1) && call.number == SYS_sendmsg) attach_message(tracee);
+  if (is_select(call.number)) read_sets(tracee);
 }
 
 void PendingCall::leave(const Tracee& tracee, int64_t result, uint64_t end) {
@@ -189,6 +233,7 @@ void PendingCall::leave(const Tracee& tracee, int64_t result, uint64_t end) {
   }
   if ((capture & kMessage1) && head_.number == SYS_recvmsg) attach_message(tracee);
   if (capture & (kWaitStatus1 | kWaitInfo2)) attach_status(tracee, capture);
+  if (is_select(head_.number)) attach_selected(tracee);
   if (capture & kPolled0) {
     auto polled = tracee.read({head_.arguments[0]},
                               std::min<uint64_t>(head_.arguments[1], 1024) * sizeof(pollfd));

@@ -3,6 +3,7 @@
 // (ptrace).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -43,9 +44,13 @@ class PendingCall {
   void attach_address(const Tracee& tracee, uint16_t argument, uint64_t length);
   void attach_message(const Tracee& tracee);
   void attach_status(const Tracee& tracee, uint32_t capture);
+  void read_sets(const Tracee& tracee);
+  void attach_selected(const Tracee& tracee);
 
   deadheat_process_event head_{};
   std::vector<Attached> attached_;
+  std::array<std::string, 3>
+      sets_;  // of select, as they were given: to read, to write, exceptional
 };
 
 }  // namespace deadheat::process
