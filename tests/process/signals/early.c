@@ -1,5 +1,5 @@
-// A worker says that it is ready before its file is there; the handler of the signal that follows needs the file.
-// SAFE: the file first.
+// A worker says that it is ready before its file is there; the handler of the signal that follows
+// needs the file. SAFE: the file first.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>

@@ -1,5 +1,6 @@
-// A worker takes the end of its wait for a failure of the other side; the signal that says "go on" comes just in time, but
-// nothing makes it. SAFE: what the handler noted counts, however the wait ended.
+// A worker takes the end of its wait for a failure of the other side; the signal that says "go on"
+// comes just in time, but nothing makes it. SAFE: what the handler noted counts, however the wait
+// ended.
 #include <errno.h>
 #include <signal.h>
 #include <sys/select.h>
