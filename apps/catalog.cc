@@ -9,6 +9,7 @@ const std::vector<CatalogEntry>& catalog() {
       {"find, confirm, judge, report in one", check_verb()},
       {"find, confirm, judge, report in one", proc_verb()},
       {"find", run_verb()},
+      {"find", watch_verb()},
       {"find", record_verb()},
       {"find", analyze_verb()},
       {"confirm", confirm_verb()},

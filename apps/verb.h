@@ -36,6 +36,7 @@ Verb confirm_verb();
 Verb replay_verb();
 Verb check_verb();
 Verb proc_verb();
+Verb watch_verb();
 Verb trace_verb();
 Verb report_verb();
 Verb symbolize_verb();

@@ -1,0 +1,180 @@
+// deadheat watch: collisions of threads in an unmodified program, also one that runs already.
+#include <signal.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <thread>
+
+#include "apps/launch.h"
+#include "apps/output.h"
+#include "apps/verb.h"
+#include "lib/base/text.h"
+#include "lib/live/places.h"
+#include "lib/sampler/findings.h"
+#include "lib/sampler/ptrace/ptrace_backend.h"
+
+namespace deadheat::apps {
+namespace {
+
+using sampler::PtraceBackend;
+
+struct WatchArguments {
+  std::vector<std::string> program;
+  int process = 0;
+  std::string budget = "3%";
+  double delay_ms = 0.5;
+  sampler::SessionOptions session;
+  OutputOptions output;
+};
+
+struct Watched {
+  std::unique_ptr<PtraceBackend> backend;
+  sampler::SessionResult result;
+  Error error;
+  int code = kCannotRun;
+};
+
+Result<double> share_of(const std::string& text) {
+  char* end = nullptr;
+  const double value = std::strtod(text.c_str(), &end);
+  const std::string rest = end;
+  const double share = rest == "%" ? value / 100 : value;
+  if (end == text.c_str() || (!rest.empty() && rest != "%") || !(share > 0) || share > 1)
+    return Error{"--budget " + text + " is no share of the run time", "as in --budget 3%"};
+  return share;
+}
+
+sampler::WatchIdentity identity_of(const WatchArguments& arguments) {
+  sampler::WatchIdentity identity;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  identity.execution =
+      "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
+  std::vector<std::string> words = {"deadheat", "watch", "--budget", arguments.budget};
+  for (const std::string& pattern : arguments.session.functions)
+    words.insert(words.end(), {"--functions", pattern});
+  for (const std::string& pattern : arguments.session.modules)
+    words.insert(words.end(), {"--modules", pattern});
+  if (arguments.program.empty()) {
+    words.insert(words.end(), {"-p", std::to_string(arguments.process)});
+    identity.input = "process " + std::to_string(arguments.process);
+  } else {
+    words.emplace_back("--");
+    words.insert(words.end(), arguments.program.begin(), arguments.program.end());
+    identity.input = join(arguments.program, " ");
+  }
+  identity.arguments = {words.begin() + 2, words.end()};
+  identity.repeat = shell_quoted(words);
+  return identity;
+}
+
+// ptrace belongs to a thread: all of it happens in this one, and its end lets go of what is left.
+void watch_target(WatchArguments& arguments, Watched& watched) {
+  auto backend = arguments.program.empty()
+                     ? PtraceBackend::attach(arguments.process)
+                     : PtraceBackend::start(arguments.program, watched.code);
+  if (!backend) {
+    watched.error = backend.error();
+    return;
+  }
+  watched.backend = std::move(backend).value();
+  sampler::SessionOptions options = arguments.session;
+  options.chosen = [](const std::string& path) { return !live::is_runtime_module(path); };
+  sampler::Session session(*watched.backend, options);
+  watched.result = session.run();
+  watched.backend->detach();
+}
+
+void say_figures(const sampler::SessionResult& result, const std::string& budget) {
+  std::fprintf(stderr,
+               "deadheat: watched %.1f s: %s of %s instructions seen to run, %s samples (%.0f/s), "
+               "%.2f%% of the run time taken (budget %s)\n",
+               result.seconds, with_thousands(result.running).c_str(),
+               with_thousands(result.sites).c_str(), with_thousands(result.samples).c_str(),
+               result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0.0,
+               result.used * 100, budget.c_str());
+}
+
+// A request to end that was meant for us alone ends the program that we started, too.
+int end_of_program(const PtraceBackend& backend, const sampler::SessionResult& result) {
+  if (result.interrupted && !backend.asked_by_person())
+    ::kill(backend.process(), backend.asked_by());
+  return const_cast<PtraceBackend&>(backend).wait_for_end();
+}
+
+int run_watch(WatchArguments& arguments) {
+  if (arguments.program.empty() == (arguments.process == 0))
+    return fail({"watch what? give a program after --, or -p PID",
+                 "deadheat watch -- ./program, or deadheat watch -p 4711"});
+  const auto share = share_of(arguments.budget);
+  if (!share) return fail(share.error());
+  arguments.session.budget = share.value();
+  arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
+  sigset_t ours, before;
+  ::sigemptyset(&ours);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&ours, signal);
+  ::sigprocmask(SIG_BLOCK, &ours, &before);
+  Watched watched;
+  std::thread([&] { watch_target(arguments, watched); }).join();
+  if (!watched.backend) return fail(watched.error, watched.code);
+  const sampler::SessionResult& result = watched.result;
+  int code = arguments.program.empty() ? 0 : end_of_program(*watched.backend, result);
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  say_figures(result, arguments.budget);
+  if (result.sites == 0 && result.collisions.empty()) {
+    fail({"nothing to watch: no instruction of the chosen code accesses shared memory",
+          "--modules and --functions choose; without them, all but the C and C++ libraries"});
+    return code != 0 ? code : int{kCannotRun};
+  }
+  const int verdict =
+      emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);
+  return verdict != kNothingFound ? verdict : code;
+}
+
+void add_watch_options(CLI::App& app, WatchArguments& arguments) {
+  app.positionals_at_end();
+  app.add_option("program", arguments.program, "the program and its arguments, after -- or not")
+      ->type_name("PROGRAM");
+  app.add_option("-p,--pid", arguments.process, "watch this running process; it goes on afterwards")
+      ->type_name("PID")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--budget", arguments.budget, "share of the run time that may be taken")
+      ->type_name("SHARE");
+  app.add_option("--time", arguments.session.seconds,
+                 "watch for so long; 0: until the program ends")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9));
+  app.add_option("--functions", arguments.session.functions,
+                 "only functions whose name matches, as in 'pipe_*'; repeatable")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--modules", arguments.session.modules,
+                 "only files whose path or name matches; without it, all but the C and C++ "
+                 "libraries; repeatable")
+      ->type_name("PATTERN")
+      ->allow_extra_args(false)
+      ->take_all();
+  app.add_option("--delay", arguments.delay_ms,
+                 "milliseconds for which a thread stands before its access, on average")
+      ->type_name("MS")
+      ->check(CLI::Range(0.01, 1000.0));
+  app.add_option("--seed", arguments.session.seed, "of the choice of instructions");
+}
+
+}  // namespace
+
+Verb watch_verb() {
+  return {"watch", "catch threads at one place at one time in an unmodified program",
+          "deadheat watch --time 60 -p 4711", [](CLI::App& app) {
+            auto arguments = std::make_shared<WatchArguments>();
+            arguments->output.standard = OutputOptions::Standard::kError;
+            add_watch_options(app, *arguments);
+            add_output_options(app, arguments->output);
+            return std::function<int()>([arguments] { return run_watch(*arguments); });
+          }};
+}
+
+}  // namespace deadheat::apps

@@ -1,0 +1,75 @@
+// Backend: what a session needs of the thing that touches the target. One target process.
+//
+// A task that an Event names stands still until release(). Everything else runs. The back end puts
+// the instruction's byte back and sets the pc back before it tells of a breakpoint.
+#pragma once
+
+#include <sys/user.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "lib/base/counter.h"
+
+namespace deadheat::sampler {
+
+// Code of one file in the target's address space.
+struct LoadedModule {
+  std::string path;
+  uint64_t bias = 0;        // address in the target = address in the file + bias
+  uint64_t begin = 0, end = 0;  // of all its mappings
+  friend bool operator==(const LoadedModule&, const LoadedModule&) = default;
+};
+
+struct Event {
+  enum class Kind : uint8_t {
+    kTime,         // the deadline passed
+    kBreakpoint,   // `task` stands before the instruction at `pc`
+    kWatchpoint,   // `task` stands behind an access to watched memory
+    kNewProgram,   // exec: everything that was known of the code is void
+    kInterrupted,  // somebody asks us to end
+    kEnded,        // the target is gone
+  } kind = Kind::kTime;
+  int task = 0;
+  uint64_t pc = 0;
+  user_regs_struct registers{};
+};
+
+struct WatchPiece {
+  uint64_t address = 0;
+  uint8_t size = 0;  // 1, 2, 4 or 8, and the address is a multiple of it
+};
+
+class Backend {
+ public:
+  virtual ~Backend() = default;
+
+  virtual uint64_t now_ns() = 0;
+  virtual Event wait(uint64_t deadline_ns) = 0;
+  virtual void release(int task) = 0;
+
+  // False where the byte is not `expected`, or cannot be written now.
+  virtual bool insert(uint64_t pc, uint8_t expected) = 0;
+  virtual void remove(uint64_t pc) = 0;
+
+  // All tasks but `except`; returns when those that could be reached have it.
+  virtual void arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
+  virtual void disarm() = 0;
+
+  virtual size_t tasks() = 0;
+  virtual bool read(uint64_t address, std::span<uint8_t> into) = 0;
+  virtual std::vector<LoadedModule> modules() = 0;
+  // Absolute, innermost first; callers are the addresses behind their calls.
+  virtual std::vector<uint64_t> stack(int task) = 0;
+  virtual std::string task_name(int task) = 0;
+  // The lowest and highest address of the task's stack, as far as it is known.
+  virtual bool on_stack(const user_regs_struct& registers, uint64_t address) = 0;
+
+  // Time that threads other than those of events stood still.
+  virtual uint64_t stopped_ns() const = 0;
+  virtual Counters counters() const = 0;
+};
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,52 @@
+// Chooser: which sites get a breakpoint next.
+//
+// Most code of a program never runs in a given minute, and most samples of what runs often are
+// wasted. So picks alternate between two questions: does this site run at all (a random order of
+// all sites, each once before any twice), and, among those that do, which was looked at least (of a
+// few random ones the one with the fewest fruitless samples). Hot places that gave nothing thereby
+// lose to the rest; none is ever given up.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lib/base/random.h"
+
+namespace deadheat::sampler {
+
+class Chooser {
+ public:
+  explicit Chooser(uint64_t seed) : random_(seed) {}
+
+  void add(size_t count);  // sites are numbered in the order in which they are added
+  void clear();
+  size_t size() const { return sites_.size(); }
+  size_t seen_running() const { return running_.size(); }
+
+  // Not one that has a breakpoint; nullopt when all have.
+  std::optional<uint32_t> pick();
+  void placed(uint32_t site, bool yes) { sites_[site].placed = yes; }
+  void reached(uint32_t site);
+  void sampled(uint32_t site, bool fruitful);
+  void forbid(uint32_t site) { sites_[site].forbidden = true; }
+  uint32_t samples(uint32_t site) const { return sites_[site].fruitless; }
+
+ private:
+  struct Site {
+    uint32_t fruitless = 0;
+    bool placed = false, running = false, forbidden = false;
+  };
+  std::optional<uint32_t> pick_running();
+  std::optional<uint32_t> pick_unseen();
+
+  static constexpr int kDraws = 4;
+  Random random_;
+  std::vector<Site> sites_;
+  std::vector<uint32_t> running_;
+  std::vector<uint32_t> order_;  // of all sites; those before next_ were tried in this round
+  size_t next_ = 0;
+  bool turn_ = false;
+};
+
+}  // namespace deadheat::sampler

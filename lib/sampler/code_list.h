@@ -1,0 +1,71 @@
+// CodeList: the memory-access instructions of one ELF file, from its bytes alone.
+//
+// A breakpoint in the middle of an instruction would break the program, so nothing is guessed:
+// decoding starts where a function starts (symbol tables, the table of .eh_frame_hdr) and ends with
+// the function or at the first bytes that are no instruction. Left out, counted: accesses based on
+// the stack or frame pointer, or through fs (thread-local); pc-relative ones into memory that cannot be written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/sampler/decode.h"
+#include "lib/symbols/elf_image.h"
+
+namespace deadheat::sampler {
+
+struct CodeSite {
+  uint64_t address = 0;  // in the file's address space
+  uint8_t length = 0;
+  uint8_t first_byte = 0;
+};
+
+struct CodeList {
+  std::vector<CodeSite> sites;  // by address
+  uint64_t functions = 0;
+  uint64_t broken_functions = 0;  // decoding ended before the function did
+  uint64_t on_stack = 0, read_only = 0;
+};
+
+class ModuleCode {
+ public:
+  static Result<std::unique_ptr<ModuleCode>> open(const std::string& path);
+
+  // Of the functions whose name matches one of the patterns (shell's, as in 'pipe_*'); all if there
+  // is none.
+  CodeList list(const std::vector<std::string>& patterns);
+  std::optional<Instruction> at(uint64_t address) const;
+  // The instruction of a known function whose last byte is before `address`.
+  std::optional<Instruction> ending_at(uint64_t address) const;
+  std::vector<uint8_t> bytes(uint64_t address, size_t most) const;
+  const symbols::ElfImage& image() const { return *image_; }
+
+ private:
+  struct Section {
+    uint64_t begin = 0, end = 0;
+    const uint8_t* bytes = nullptr;
+  };
+  struct Range {
+    uint64_t begin = 0, end = 0;
+    const char* name = "";
+  };
+  explicit ModuleCode(std::unique_ptr<symbols::ElfImage> image) : image_(std::move(image)) {}
+  void read_sections();
+  void read_segments();
+  void read_functions();
+  std::vector<uint64_t> unwind_starts() const;
+  const Section* section_of(uint64_t address) const;
+  bool writable(uint64_t address) const;
+  bool decode_function(const Range& range, CodeList& out) const;
+
+  std::unique_ptr<symbols::ElfImage> image_;
+  std::vector<Section> sections_;
+  std::vector<Range> functions_;  // by address, not overlapping
+  std::vector<Range> writable_, protected_;
+};
+
+}  // namespace deadheat::sampler

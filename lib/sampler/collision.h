@@ -1,0 +1,40 @@
+// Collision: two threads at one place at one time, as seen.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/sampler/backend.h"
+#include "lib/sampler/decode.h"
+
+namespace deadheat::sampler {
+
+// A place in a module's file; module is an index into the session's modules, -1 for none.
+struct CodePlace {
+  int module = -1;
+  uint64_t address = 0;  // in the file; absolute where there is no module
+  friend bool operator==(const CodePlace&, const CodePlace&) = default;
+  friend auto operator<=>(const CodePlace&, const CodePlace&) = default;
+};
+
+struct Side {
+  std::string thread;  // "4711 'worker'"
+  CodePlace place;
+  std::string text;             // of the instruction; empty when it is not known
+  bool reads = false, writes = false;  // both false: not known
+  bool locked = false;
+  uint64_t address = 0;
+  uint32_t size = 0;
+  std::vector<CodePlace> stack;  // callers, innermost first, without `place`
+};
+
+struct Collision {
+  Side held;                  // stood before its access
+  std::optional<Side> other;  // came; none: the value changed and nobody was seen
+  std::vector<uint8_t> before, after;
+  uint64_t count = 1;
+};
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,164 @@
+#include "lib/sampler/decode.h"
+
+#include <Zydis/Zydis.h>
+
+namespace deadheat::sampler {
+namespace {
+
+const ZydisDecoder& decoder() {
+  static const ZydisDecoder made = [] {
+    ZydisDecoder one;
+    ZydisDecoderInit(&one, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64);
+    return one;
+  }();
+  return made;
+}
+
+bool is_stack_register(ZydisRegister name) {
+  const ZydisRegister whole =
+      ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+  return whole == ZYDIS_REGISTER_RSP || whole == ZYDIS_REGISTER_RBP;
+}
+
+// Hints and padding name memory that they do not access.
+bool only_names_memory(const ZydisDecodedInstruction& decoded) {
+  switch (decoded.meta.category) {
+    case ZYDIS_CATEGORY_NOP:
+    case ZYDIS_CATEGORY_WIDENOP:
+    case ZYDIS_CATEGORY_PREFETCH:
+      return true;
+    default:
+      return false;
+  }
+}
+
+void add(Instruction& out, const ZydisDecodedOperand& operand) {
+  if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) return;
+  if (operand.size == 0 || out.count == out.accesses.size()) return;
+  // push, pop, call, return: their own stack.
+  if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && is_stack_register(operand.mem.base))
+    return;
+  MemoryAccess& access = out.accesses[out.count++];
+  access.base = static_cast<uint16_t>(operand.mem.base);
+  access.index = static_cast<uint16_t>(operand.mem.index);
+  access.segment = static_cast<uint16_t>(operand.mem.segment);
+  access.scale = operand.mem.scale;
+  access.displacement = operand.mem.disp.has_displacement != 0 ? operand.mem.disp.value : 0;
+  access.size = (operand.size + 7) / 8;
+  access.reads = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_READ) != 0;
+  access.writes = (operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) != 0;
+  access.pc_relative =
+      operand.mem.base == ZYDIS_REGISTER_RIP || operand.mem.base == ZYDIS_REGISTER_EIP;
+  access.on_stack = is_stack_register(operand.mem.base);
+  access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
+}
+
+uint64_t whole_register(ZydisRegister name, const user_regs_struct& r) {
+  switch (name) {
+    case ZYDIS_REGISTER_RAX:
+      return r.rax;
+    case ZYDIS_REGISTER_RBX:
+      return r.rbx;
+    case ZYDIS_REGISTER_RCX:
+      return r.rcx;
+    case ZYDIS_REGISTER_RDX:
+      return r.rdx;
+    case ZYDIS_REGISTER_RSI:
+      return r.rsi;
+    case ZYDIS_REGISTER_RDI:
+      return r.rdi;
+    case ZYDIS_REGISTER_RBP:
+      return r.rbp;
+    case ZYDIS_REGISTER_RSP:
+      return r.rsp;
+    case ZYDIS_REGISTER_R8:
+      return r.r8;
+    case ZYDIS_REGISTER_R9:
+      return r.r9;
+    case ZYDIS_REGISTER_R10:
+      return r.r10;
+    case ZYDIS_REGISTER_R11:
+      return r.r11;
+    case ZYDIS_REGISTER_R12:
+      return r.r12;
+    case ZYDIS_REGISTER_R13:
+      return r.r13;
+    case ZYDIS_REGISTER_R14:
+      return r.r14;
+    case ZYDIS_REGISTER_R15:
+      return r.r15;
+    default:
+      return 0;
+  }
+}
+
+uint64_t register_value(uint16_t number, const user_regs_struct& registers) {
+  const auto name = static_cast<ZydisRegister>(number);
+  const ZydisRegister whole =
+      ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+  const uint64_t value = whole_register(whole, registers);
+  // Address size prefix: the lower half counts.
+  return whole == name ? value : value & 0xffffffffU;
+}
+
+}  // namespace
+
+std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t address) {
+  ZydisDecodedInstruction decoded;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(
+          ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &decoded, operands)))
+    return std::nullopt;
+  Instruction out;
+  out.address = address;
+  out.length = decoded.length;
+  out.repeated = (decoded.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
+                                        ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+  switch (decoded.meta.category) {
+    case ZYDIS_CATEGORY_CALL:
+    case ZYDIS_CATEGORY_RET:
+    case ZYDIS_CATEGORY_UNCOND_BR:
+    case ZYDIS_CATEGORY_COND_BR:
+      out.transfers = true;
+      break;
+    default:
+      break;
+  }
+  if (only_names_memory(decoded)) return out;
+  for (size_t i = 0; i < decoded.operand_count; ++i) add(out, operands[i]);
+  out.locked = (decoded.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
+               (decoded.mnemonic == ZYDIS_MNEMONIC_XCHG && out.count > 0);
+  return out;
+}
+
+std::string instruction_text(std::span<const uint8_t> bytes) {
+  ZydisDecodedInstruction decoded;
+  ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
+  if (!ZYAN_SUCCESS(
+          ZydisDecoderDecodeFull(&decoder(), bytes.data(), bytes.size(), &decoded, operands)))
+    return {};
+  ZydisFormatter formatter;
+  ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
+  char text[128] = "";
+  if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &decoded, operands,
+                                                    decoded.operand_count_visible, text,
+                                                    sizeof text, ZYDIS_RUNTIME_ADDRESS_NONE,
+                                                    nullptr)))
+    return {};
+  return text;
+}
+
+uint64_t effective_address(const Instruction& instruction, const MemoryAccess& access,
+                           const user_regs_struct& registers) {
+  uint64_t address = static_cast<uint64_t>(access.displacement);
+  if (access.pc_relative)
+    address += instruction.address + instruction.length;
+  else if (access.base != 0)
+    address += register_value(access.base, registers);
+  if (access.index != 0) address += register_value(access.index, registers) * access.scale;
+  if (access.segment == ZYDIS_REGISTER_FS) address += registers.fs_base;
+  if (access.segment == ZYDIS_REGISTER_GS) address += registers.gs_base;
+  return address;
+}
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,56 @@
+// Decode: what one x86-64 instruction does to memory, and where, given the registers.
+//
+// Only accesses that can be told from the registers are listed: gathers and scatters (a register
+// full of addresses) and what the instruction does to its own stack (push, call) are left out.
+#pragma once
+
+#include <sys/user.h>
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+
+namespace deadheat::sampler {
+
+constexpr size_t kLongestInstruction = 15;
+
+// Numbers of Zydis' registers; 0 is none.
+struct MemoryAccess {
+  uint16_t base = 0, index = 0, segment = 0;
+  uint8_t scale = 0;
+  int64_t displacement = 0;
+  uint32_t size = 0;  // bytes; of a repeated string instruction: one element
+  bool reads = false, writes = false;
+  bool pc_relative = false;
+  bool on_stack = false;      // base is the stack or frame pointer
+  bool thread_local_ = false;  // through fs: the thread's own variables
+
+  bool touches(uint64_t at, uint64_t begin, uint64_t end) const {
+    return at < end && begin < at + size;
+  }
+};
+
+struct Instruction {
+  uint64_t address = 0;
+  uint8_t length = 0;
+  uint8_t count = 0;
+  bool locked = false;    // lock prefix, or xchg with memory
+  bool repeated = false;  // rep prefix: the pc may stay here between elements
+  bool transfers = false;  // jump, call, return: the pc after it is elsewhere
+  std::array<MemoryAccess, 2> accesses;  // string moves have two
+
+  std::span<const MemoryAccess> memory() const { return {accesses.data(), count}; }
+};
+
+// nullopt where the bytes are no instruction.
+std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t address);
+
+// "mov eax, [rip+0x2f1c]"; addresses stay relative so that the text is the same in every run.
+std::string instruction_text(std::span<const uint8_t> bytes);
+
+uint64_t effective_address(const Instruction& instruction, const MemoryAccess& access,
+                           const user_regs_struct& registers);
+
+}  // namespace deadheat::sampler

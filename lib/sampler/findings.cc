@@ -1,0 +1,208 @@
+#include "lib/sampler/findings.h"
+
+#include <set>
+
+#include "lib/base/text.h"
+#include "lib/live/places.h"
+#include "lib/model/normalize.h"
+
+namespace deadheat::sampler {
+namespace {
+
+using model::AccessKind;
+
+class Names {
+ public:
+  explicit Names(const std::vector<LoadedModule>& modules, symbols::Symbolizer& symbolizer)
+      : modules_(modules), symbolizer_(symbolizer) {
+    for (const LoadedModule& module : modules) {
+      auto image = symbols::ElfImage::open(module.path);
+      ids_.push_back(
+          symbolizer.module(module.path, image ? image.value()->build_id() : std::string()));
+    }
+  }
+
+  std::vector<live::Place> stack(const Side& side) {
+    std::vector<live::Place> out = {place(side.place)};
+    for (const CodePlace& caller : side.stack) out.push_back(place(caller));
+    return out;
+  }
+
+  // "global g_total", else the address.
+  std::string location(uint64_t address, uint64_t size, std::string& variable) {
+    for (size_t i = 0; i < modules_.size(); ++i) {
+      // Variables that begin as zero lie behind the file's mappings.
+      constexpr uint64_t kBehind = 64 << 20;
+      if (address < modules_[i].begin || address >= modules_[i].end + kBehind) continue;
+      const auto named = symbolizer_.global(ids_[i], address - modules_[i].bias, size);
+      if (!named) continue;
+      variable = live::variable_of(*named);
+      return "global " + named->name + named->part +
+             (named->part.empty() && named->offset > 0 ? " + " + std::to_string(named->offset)
+                                                       : std::string());
+    }
+    return hex(address);
+  }
+
+  symbols::Symbolizer& symbolizer() { return symbolizer_; }
+
+ private:
+  live::Place place(const CodePlace& place) {
+    if (place.module < 0) return {symbolizer_.module("unknown module", ""), place.address};
+    return {ids_[static_cast<size_t>(place.module)], place.address};
+  }
+
+  const std::vector<LoadedModule>& modules_;
+  symbols::Symbolizer& symbolizer_;
+  std::vector<symbols::Symbolizer::ModuleId> ids_;
+};
+
+AccessKind kind_of(const Side& side) {
+  if (side.writes) return side.locked ? AccessKind::kAtomicWrite : AccessKind::kWrite;
+  if (side.reads) return side.locked ? AccessKind::kAtomicRead : AccessKind::kRead;
+  return AccessKind::kUnknown;
+}
+
+std::string value_text(const std::vector<uint8_t>& bytes) {
+  if (bytes.size() <= 8) {
+    uint64_t value = 0;
+    for (size_t i = bytes.size(); i-- > 0;) value = (value << 8) | bytes[i];
+    return hex(value);
+  }
+  std::string out;
+  for (const uint8_t byte : bytes) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    out += (out.empty() ? "" : " ");
+    out += kDigits[byte >> 4];
+    out += kDigits[byte & 15];
+  }
+  return out;
+}
+
+std::string did(const Side& side) {
+  if (side.reads && side.writes) return "read and wrote";
+  return side.writes ? "wrote" : side.reads ? "read" : "read or wrote";
+}
+
+std::string why(const Collision& collision) {
+  const Side& held = collision.held;
+  std::string text = "thread " + held.thread + " stood before its access (" + held.text + ") when ";
+  if (!collision.other)
+    return text + "the value changed from " + value_text(collision.before) + " to " +
+           value_text(collision.after) +
+           ", unknown origin: nobody was seen; the kernel, another process, or a thread that had no "
+           "watchpoint yet";
+  text += "thread " + collision.other->thread + " " + did(*collision.other) + " the same memory (" +
+          (collision.other->text.empty() ? "instruction not known" : collision.other->text) + "); ";
+  text += collision.before == collision.after
+              ? "the value stayed " + value_text(collision.before)
+              : "the value went from " + value_text(collision.before) + " to " +
+                    value_text(collision.after);
+  if (!held.locked && !collision.other->locked)
+    text += "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
+            "source";
+  return text;
+}
+
+model::Access access_of(Names& names, const Side& side, model::Site& site) {
+  model::Access access;
+  access.kind = side.locked ? kind_of(side) : AccessKind::kUnknown;
+  access.size = side.size;
+  access.thread = side.thread;
+  access.stack = live::frames_of(names.symbolizer(), names.stack(side));
+  while (access.stack.size() > 1 && live::is_runtime_module(access.stack.back().module))
+    access.stack.pop_back();
+  std::string variable;
+  access.location = names.location(side.address, side.size, variable);
+  if (!variable.empty()) site.variable = variable;
+  return access;
+}
+
+model::Finding finding_of(Names& names, const Collision& collision) {
+  model::Finding finding;
+  finding.candidate.kind = model::CandidateKind::kCollision;
+  finding.candidate.found_by = {"watch"};
+  model::Evidence& evidence = finding.evidence.emplace_back();
+  const auto add = [&](const char* name, const Side& side) {
+    model::Role role;
+    role.name = name;
+    role.access = kind_of(side);
+    role.site = live::site_of(names.symbolizer(), names.stack(side));
+    evidence.accesses.push_back(access_of(names, side, role.site));
+    finding.candidate.roles.push_back(std::move(role));
+  };
+  add("first", collision.held);
+  if (collision.other) {
+    Side other = *collision.other;
+    if (other.address == 0) other.address = collision.held.address;
+    add("second", other);
+  } else {
+    model::Role unknown;
+    unknown.name = "second";
+    unknown.access = AccessKind::kWrite;
+    finding.candidate.roles.push_back(unknown);
+    evidence.accesses.emplace_back();
+    evidence.accesses.back().location = evidence.accesses[0].location;
+  }
+  evidence.source = "watch";
+  evidence.outcome = model::Outcome::kRace;
+  evidence.proof = model::Proof::kCollision;
+  // The held access came second: the other one's was just done.
+  evidence.order = model::Order::kAlternate;
+  evidence.why = why(collision);
+  return finding;
+}
+
+}  // namespace
+
+model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity) {
+  symbols::Symbolizer symbolizer;
+  Names names(result.modules, symbolizer);
+  model::FindingsFile file;
+  std::set<CodePlace> explained;
+  for (const Collision& collision : result.collisions)
+    if (collision.other) {
+      explained.insert(collision.held.place);
+      explained.insert(collision.other->place);
+    }
+  uint64_t number = 0, covered = 0;
+  for (const Collision& collision : result.collisions) {
+    // Where others were caught at the same instruction, a change by nobody says nothing new.
+    if (!collision.other && explained.contains(collision.held.place)) {
+      covered++;
+      continue;
+    }
+    model::Finding finding = finding_of(names, collision);
+    finding.evidence[0].execution = identity.execution;
+    finding.evidence[0].id = identity.execution + "/" + std::to_string(++number);
+    finding.evidence[0].repeat = identity.repeat;
+    model::add_finding(file, std::move(finding));
+  }
+  model::Origin origin;
+  origin.tool_version = DEADHEAT_VERSION;
+  origin.verb = "watch";
+  origin.arguments = identity.arguments;
+  origin.engine = "watch";
+  origin.input = identity.input;
+  origin.counters = result.counters;
+  origin.counters.push_back({"unknown_origin_covered", covered,
+                             "changes by nobody seen were at instructions with a known collision",
+                             false});
+  origin.problems = symbolizer.problems();
+  file.origins = {origin};
+  return file;
+}
+
+std::string one_line(const Collision& collision, const std::vector<LoadedModule>& modules,
+                     symbols::Symbolizer& symbolizer) {
+  Names names(modules, symbolizer);
+  const auto text = [&](const Side& side) {
+    return std::string(side.writes ? "write" : side.reads ? "read" : "access") + " in " +
+           live::describe_place(names.symbolizer(), names.stack(side));
+  };
+  return text(collision.held) +
+         (collision.other ? " and " + text(*collision.other)
+                          : std::string(": value changed, unknown origin"));
+}
+
+}  // namespace deadheat::sampler

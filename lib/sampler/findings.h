@@ -1,0 +1,29 @@
+// Collisions as findings: kind collision, with names for places and variables.
+//
+// An instruction without lock may be atomic in the source, so the evidence leaves the kind of such
+// an access unknown: the fold then sees a sighting, not a proved race. The role says what was seen.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lib/model/finding.h"
+#include "lib/sampler/session.h"
+#include "lib/symbols/symbolizer.h"
+
+namespace deadheat::sampler {
+
+struct WatchIdentity {
+  std::string execution;
+  std::vector<std::string> arguments;  // of the verb
+  std::string input;                   // program or process
+  std::string repeat;
+};
+
+model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity);
+
+// "write in store() race.c:12 and read in load() race.c:20"
+std::string one_line(const Collision& collision, const std::vector<LoadedModule>& modules,
+                     symbols::Symbolizer& symbolizer);
+
+}  // namespace deadheat::sampler

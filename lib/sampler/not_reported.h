@@ -1,0 +1,35 @@
+// Everything that a watch sees and does not report. Nothing else in lib/sampler hides a collision;
+// each rule has a counter that travels with the findings.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "lib/base/counter.h"
+#include "lib/sampler/collision.h"
+
+namespace deadheat::sampler {
+
+enum class Rule : uint8_t {
+  kReported,
+  kBothLocked,     // lock-prefixed or xchg against each other: atomic on both sides
+  kLockedAndGone,  // a locked instruction's value changed and nobody was seen: may be its like
+  kNotTouching,    // the instruction that trapped touches other bytes than the held one
+  kBothRead,       // a read trapped where only the held side reads: traps cover read and write
+  kOwnStack,       // the held side's own stack
+  kCount
+};
+
+class NotReported {
+ public:
+  // The first rule that applies, counted; kReported if none does.
+  Rule judge(const Collision& seen);
+  void count(Rule rule) { counts_[static_cast<size_t>(rule)]++; }
+  uint64_t counted(Rule rule) const { return counts_[static_cast<size_t>(rule)]; }
+  Counters counters() const;
+
+ private:
+  std::array<uint64_t, static_cast<size_t>(Rule::kCount)> counts_{};
+};
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,72 @@
+#include "lib/sampler/ptrace/maps.h"
+
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <set>
+
+#include "lib/base/text.h"
+#include "lib/symbols/elf_image.h"
+
+namespace deadheat::sampler {
+namespace {
+
+struct Line {
+  uint64_t begin = 0, end = 0, offset = 0;
+  bool executable = false;
+  std::string path;
+};
+
+std::vector<Line> lines_of(const std::string& maps) {
+  std::vector<Line> out;
+  for (const std::string_view text : split(maps, '\n')) {
+    Line line;
+    char rights[5] = "";
+    int at = 0;
+    if (std::sscanf(std::string(text).c_str(), "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n",
+                    &line.begin, &line.end, rights, &line.offset, &at) < 4)
+      continue;
+    line.executable = rights[2] == 'x';
+    if (at > 0 && static_cast<size_t>(at) < text.size()) line.path = text.substr(at);
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<LoadedModule> modules_in(const std::string& maps, int process) {
+  const std::vector<Line> lines = lines_of(maps);
+  std::vector<LoadedModule> out;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    if (lines[i].path.empty() || lines[i].path[0] != '/' || lines[i].offset != 0) continue;
+    LoadedModule module{lines[i].path, 0, lines[i].begin, lines[i].end};
+    bool executable = false;
+    // A file's mappings follow each other; its zero-initialised end has no name and is not needed.
+    for (size_t k = i; k < lines.size() && lines[k].path == lines[i].path &&
+                       (k == i || lines[k].offset != 0);
+         ++k) {
+      module.end = lines[k].end;
+      executable |= lines[k].executable;
+    }
+    if (!executable) continue;
+    // In another mount namespace, or replaced on disk: the file that runs is still there.
+    const std::string inside = "/proc/" + std::to_string(process) + "/root" + module.path;
+    if (::access(module.path.c_str(), R_OK) != 0 && ::access(inside.c_str(), R_OK) == 0)
+      module.path = inside;
+    auto image = symbols::ElfImage::open(module.path);
+    if (!image) continue;
+    module.bias = module.begin - image.value()->first_address();
+    out.push_back(std::move(module));
+  }
+  return out;
+}
+
+uint64_t main_stack_end(const std::string& maps) {
+  for (const Line& line : lines_of(maps))
+    if (line.path == "[stack]") return line.end;
+  return 0;
+}
+
+}  // namespace deadheat::sampler

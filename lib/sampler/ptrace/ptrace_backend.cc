@@ -1,0 +1,225 @@
+#include "lib/sampler/ptrace/ptrace_backend.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/sampler/ptrace/maps.h"
+
+namespace deadheat::sampler {
+namespace {
+
+constexpr uint64_t kArmPatienceNs = 3'000'000;  // a task that takes longer is not watched this time
+constexpr uint8_t kBreakpoint = 0xcc;
+
+sigset_t waited_signals() {
+  sigset_t set;
+  ::sigemptyset(&set);
+  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&set, signal);
+  return set;
+}
+
+}  // namespace
+
+uint64_t PtraceBackend::now_ns() {
+  timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
+}
+
+// Handles one stop, or sleeps until there is one; false when the deadline passed.
+bool PtraceBackend::poll_once(uint64_t deadline_ns) {
+  static const sigset_t kWaited = waited_signals();
+  for (;;) {
+    int status = 0;
+    const int task = ::waitpid(-1, &status, __WALL | WNOHANG);
+    if (task > 0) {
+      on_status(task, status);
+      return true;
+    }
+    if (task < 0 && errno == ECHILD) {
+      over_ = true;
+      return true;
+    }
+    const uint64_t now = now_ns();
+    if (now >= deadline_ns) return false;
+    const uint64_t left = std::min<uint64_t>(deadline_ns - now, 1'000'000'000);
+    const timespec patience{static_cast<time_t>(left / 1'000'000'000),
+                            static_cast<long>(left % 1'000'000'000)};
+    siginfo_t info;
+    const int signal = ::sigtimedwait(&kWaited, &info, &patience);
+    if (signal > 0 && signal != SIGCHLD) {
+      asked_by_ = signal;
+      asked_by_person_ = info.si_code > 0;
+      return true;
+    }
+  }
+}
+
+Event PtraceBackend::wait(uint64_t deadline_ns) {
+  while (events_.empty()) {
+    Event event;
+    event.kind = over_ ? Event::Kind::kEnded : Event::Kind::kInterrupted;
+    if (over_ || asked_by_ != 0) return event;
+    if (!poll_once(deadline_ns)) return {};
+  }
+  const Event event = events_.front();
+  events_.pop_front();
+  return event;
+}
+
+void PtraceBackend::release(int task) {
+  const auto found = tasks_.find(task);
+  if (found != tasks_.end() && found->second.stopped) resume(found->second);
+}
+
+// Every way back to running goes through here, so that nobody runs with old watchpoints that we had
+// the chance to change.
+void PtraceBackend::resume(PtraceTask& task) {
+  if (task.generation != watch_.generation && !task.leaving && !set_watchpoints(task, watch_))
+    not_armed_++;
+  task.stopped = false;
+  ::ptrace(PTRACE_CONT, task.id, 0, static_cast<long>(task.signal));
+  task.signal = 0;
+}
+
+uint8_t PtraceBackend::byte_at(uint64_t pc) const {
+  uint8_t byte = 0;
+  return ::pread(memory_.get(), &byte, 1, static_cast<off_t>(pc)) == 1 ? byte : uint8_t{0};
+}
+
+bool PtraceBackend::insert(uint64_t pc, uint8_t expected) {
+  if (placed_.contains(pc)) return true;  // its last hit is still on the way to the session
+  if (sharing_ > 0 || over_ || expected == kBreakpoint || byte_at(pc) != expected) return false;
+  // Known before it stands there: a task may run into it at once.
+  ever_[pc] = expected;
+  if (::pwrite(memory_.get(), &kBreakpoint, 1, static_cast<off_t>(pc)) != 1) return false;
+  placed_[pc] = expected;
+  return true;
+}
+
+void PtraceBackend::remove(uint64_t pc) {
+  const auto found = placed_.find(pc);
+  if (found == placed_.end()) return;
+  if (byte_at(pc) == kBreakpoint &&
+      ::pwrite(memory_.get(), &found->second, 1, static_cast<off_t>(pc)) != 1)
+    not_removed_++;
+  placed_.erase(found);
+}
+
+void PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  watch_ = {{pieces.begin(), pieces.end()}, reads_too, watch_.generation + 1};
+  std::vector<int> asked;
+  for (auto& [id, task] : tasks_) {
+    if (id == except || task.stopped || task.listening || task.leaving) continue;
+    if (!may_interrupt(id)) {
+      asleep_++;
+      continue;
+    }
+    if (!task.interrupted && ::ptrace(PTRACE_INTERRUPT, id, 0, 0) != 0) continue;
+    task.interrupted = true;
+    asked.push_back(id);
+  }
+  const auto unarmed = [&] {
+    return std::count_if(asked.begin(), asked.end(), [&](int id) {
+      const auto found = tasks_.find(id);
+      return found != tasks_.end() && !found->second.stopped && !found->second.listening &&
+             !found->second.leaving && found->second.generation != watch_.generation;
+    });
+  };
+  const uint64_t deadline = now_ns() + kArmPatienceNs;
+  auto missing = unarmed();
+  while (missing > 0 && !over_ && poll_once(deadline)) missing = unarmed();
+  not_armed_ += static_cast<uint64_t>(missing);
+}
+
+void PtraceBackend::disarm() { watch_ = {{}, false, watch_.generation + 1}; }
+
+// An interrupted call begins again, unseen by the program; but some calls end with EINTR instead
+// (signal(7), "even in the absence of signal handlers"). Tasks that sleep in those are left alone:
+// what they would do if they woke now is missed, counted.
+bool PtraceBackend::may_interrupt(int task) const {
+  char text[32] = "";
+  const ScopedFd file(::open(("/proc/" + std::to_string(task) + "/syscall").c_str(),
+                             O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return true;
+  if (text[0] < '0' || text[0] > '9') return true;  // running
+  switch (std::atoi(text)) {
+    case 7:    // poll
+    case 23:   // select
+    case 34:   // pause
+    case 35:   // nanosleep
+    case 61:   // wait4
+    case 202:  // futex
+    case 219:  // restart_syscall: one of these, interrupted before
+    case 230:  // clock_nanosleep
+    case 247:  // waitid
+    case 270:  // pselect6
+    case 271:  // ppoll
+      return true;
+    default:
+      return false;
+  }
+}
+
+bool PtraceBackend::read(uint64_t address, std::span<uint8_t> into) {
+  return ::pread(memory_.get(), into.data(), into.size(), static_cast<off_t>(address)) ==
+         static_cast<ssize_t>(into.size());
+}
+
+std::vector<LoadedModule> PtraceBackend::modules() {
+  auto text = read_file("/proc/" + std::to_string(process_) + "/maps");
+  if (!text) return {};
+  if (text.value() == maps_text_) return modules_;
+  maps_text_ = std::move(text).value();
+  stack_end_ = main_stack_end(maps_text_);
+  auto now = modules_in(maps_text_, process_);
+  if (now != modules_) unwinder_.reset();
+  modules_ = std::move(now);
+  return modules_;
+}
+
+std::vector<uint64_t> PtraceBackend::stack(int task) {
+  if (!unwinder_) unwinder_ = std::make_unique<Unwinder>(process_);
+  return unwinder_->stack(task);
+}
+
+std::string PtraceBackend::task_name(int task) {
+  const auto text = read_file("/proc/" + std::to_string(process_) + "/task/" +
+                              std::to_string(task) + "/comm");
+  return text ? std::string(trim(text.value())) : std::string();
+}
+
+// A thread's own control block (fs) lies at the end of its stack, but for the first thread's.
+bool PtraceBackend::on_stack(const user_regs_struct& registers, uint64_t address) {
+  constexpr uint64_t kRedZone = 128, kLargest = uint64_t{1} << 30;
+  if (address < registers.rsp - kRedZone) return false;
+  const uint64_t sp = registers.rsp;
+  if (registers.fs_base > sp && registers.fs_base - sp < kLargest)
+    return address < registers.fs_base;
+  return sp < stack_end_ && stack_end_ - sp < kLargest && address < stack_end_;
+}
+
+Counters PtraceBackend::counters() const {
+  return {
+      {"threads_not_watched", not_armed_,
+       "times a thread could not be given the watchpoint in time", true},
+      {"threads_asleep", asleep_,
+       "times a thread that slept in a system call was not given the watchpoint", true},
+      {"stale_traps", stale_traps_, "threads ran into a watchpoint of an earlier sample", false},
+      {"late_breakpoints", late_traps_, "threads reached a breakpoint that was just removed",
+       false},
+      {"children_not_watched", children_let_go_, "child processes were let go unwatched", true},
+      {"breakpoints_not_removed", not_removed_, "breakpoints could not be removed", true},
+  };
+}
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,184 @@
+// What a stop means, and what is done about it.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "lib/sampler/budget.h"
+#include "lib/sampler/ptrace/ptrace_backend.h"
+
+namespace deadheat::sampler {
+namespace {
+
+constexpr uint8_t kBreakpoint = 0xcc;
+
+bool is_job_control(int signal) {
+  return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+}  // namespace
+
+void PtraceBackend::on_status(int task, int status) {
+  const bool gone = WIFEXITED(status) || WIFSIGNALED(status);
+  auto found = tasks_.find(task);
+  if (found == tasks_.end() && children_.contains(task)) return on_foreign(task, status);
+  if (gone) {
+    if (found != tasks_.end()) tasks_.erase(found);
+    early_.erase(task);
+    if (task == process_) end_status_ = status;
+    if (task == process_ || tasks_.empty()) over_ = true;
+    return;
+  }
+  if (found == tasks_.end()) {
+    if (status_number(task, "Tgid") != process_) {
+      early_[task] = status;  // a child whose parent has not told yet
+      return;
+    }
+    found = tasks_.emplace(task, PtraceTask{}).first;
+    found->second.id = task;
+  }
+  found->second.stopped = true;
+  if (detaching_) return settle(found->second, status);
+  on_stop(found->second, status);
+}
+
+void PtraceBackend::on_stop(PtraceTask& task, int status) {
+  const int signal = WSTOPSIG(status), event = status >> 16;
+  if (event == PTRACE_EVENT_STOP) {
+    task.interrupted = false;
+    task.listening = is_job_control(signal);
+    if (!task.listening) return resume(task);
+    task.stopped = false;
+    ::ptrace(PTRACE_LISTEN, task.id, 0, 0);
+    return;
+  }
+  if (event != 0) return on_event(task, event);
+  if (signal == SIGTRAP) return on_trap(task);
+  task.signal = signal;
+  resume(task);
+}
+
+// If the task has run into a breakpoint of ours, past or present: its pc is set back.
+bool PtraceBackend::set_back(PtraceTask& task, user_regs_struct& registers) {
+  if (::ptrace(PTRACE_GETREGS, task.id, 0, &registers) != 0) return false;
+  if (!ever_.contains(registers.rip - 1)) return false;
+  registers.rip -= 1;
+  return ::ptrace(PTRACE_SETREGS, task.id, 0, &registers) == 0;
+}
+
+void PtraceBackend::on_trap(PtraceTask& task) {
+  siginfo_t info{};
+  ::ptrace(PTRACE_GETSIGINFO, task.id, 0, &info);
+  Event event;
+  event.task = task.id;
+  if (info.si_code == SI_KERNEL && set_back(task, event.registers)) {
+    event.pc = event.registers.rip;
+    if (placed_.contains(event.pc)) {
+      remove(event.pc);
+      event.kind = Event::Kind::kBreakpoint;
+      events_.push_back(event);
+      return;
+    }
+    late_traps_++;
+    stopped_ns_ += Budget::kTrapNs;
+    return resume(task);
+  }
+  if (info.si_code == TRAP_HWBKPT && take_fired(task) != 0) {
+    if (task.has_watchpoints && task.generation == watch_.generation &&
+        ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
+      event.kind = Event::Kind::kWatchpoint;
+      event.pc = event.registers.rip;
+      events_.push_back(event);
+      return;
+    }
+    stale_traps_++;
+    stopped_ns_ += Budget::kTrapNs;
+    return resume(task);
+  }
+  task.signal = SIGTRAP;  // the program's own
+  resume(task);
+}
+
+void PtraceBackend::on_event(PtraceTask& task, int event) {
+  if (event == PTRACE_EVENT_EXEC) return on_exec(task.id);
+  if (event == PTRACE_EVENT_EXIT) task.leaving = true;
+  if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
+    on_child_of(task.id, event);
+  resume(task);
+}
+
+// All other tasks are gone, and so is the memory with what we wrote into it.
+void PtraceBackend::on_exec(int id) {
+  executed_++;
+  tasks_.clear();
+  placed_.clear();
+  ever_.clear();
+  events_.clear();
+  unwinder_.reset();
+  modules_.clear();
+  maps_text_.clear();
+  disarm();
+  PtraceTask& task = tasks_[id];
+  task.id = id;
+  task.stopped = true;
+  task.generation = watch_.generation;
+  (void)open_memory();
+  Event event;
+  event.kind = Event::Kind::kNewProgram;
+  event.task = id;
+  events_.push_back(event);
+}
+
+void PtraceBackend::on_child_of(int parent, int event) {
+  unsigned long message = 0;
+  if (::ptrace(PTRACE_GETEVENTMSG, parent, 0, &message) != 0) return;
+  const int child = static_cast<int>(message);
+  if (status_number(child, "Tgid") == process_) return;  // a thread: it will stop as one
+  // A copy is cleaned and let go. What may share the memory forbids breakpoints in it.
+  const Child kind = event == PTRACE_EVENT_FORK ? Child::kCopy : Child::kShares;
+  children_[child] = kind;
+  if (kind == Child::kShares) {
+    sharing_++;
+    while (!placed_.empty()) remove(placed_.begin()->first);
+  }
+  const auto early = early_.find(child);
+  if (early == early_.end()) return;
+  const int status = early->second;
+  early_.erase(early);
+  on_foreign(child, status);
+}
+
+void PtraceBackend::clean_copy(int child) const {
+  const ScopedFd memory(
+      ::open(("/proc/" + std::to_string(child) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+  for (const auto& [pc, original] : ever_) {
+    uint8_t byte = 0;
+    if (::pread(memory.get(), &byte, 1, static_cast<off_t>(pc)) == 1 && byte == kBreakpoint)
+      (void)!::pwrite(memory.get(), &original, 1, static_cast<off_t>(pc));
+  }
+}
+
+void PtraceBackend::on_foreign(int task, int status) {
+  const auto forget = [&] {
+    if (children_[task] == Child::kShares) sharing_--;
+    children_.erase(task);
+  };
+  if (WIFEXITED(status) || WIFSIGNALED(status)) return forget();
+  const int signal = WSTOPSIG(status), event = status >> 16;
+  if (children_[task] == Child::kCopy || event == PTRACE_EVENT_EXEC) {
+    if (event != PTRACE_EVENT_EXEC) clean_copy(task);
+    ::ptrace(PTRACE_DETACH, task, 0, event == 0 ? static_cast<long>(signal) : 0L);
+    children_let_go_++;
+    return forget();
+  }
+  if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
+    on_child_of(task, event);
+  if (event == PTRACE_EVENT_STOP && is_job_control(signal)) {
+    ::ptrace(PTRACE_LISTEN, task, 0, 0);
+    return;
+  }
+  ::ptrace(PTRACE_CONT, task, 0, event == 0 ? static_cast<long>(signal) : 0L);
+}
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,79 @@
+#include "lib/sampler/ptrace/task.h"
+
+#include <signal.h>
+#include <sys/ptrace.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <cstdlib>
+#include <string>
+
+#include "lib/base/file.h"
+
+namespace deadheat::sampler {
+namespace {
+
+constexpr int kControl = 7, kStatus = 6;
+
+size_t offset_of(int number) {
+  return offsetof(struct user, u_debugreg) + static_cast<size_t>(number) * sizeof(long);
+}
+
+bool poke(int task, int number, uint64_t value) {
+  return ::ptrace(PTRACE_POKEUSER, task, offset_of(number), value) == 0;
+}
+
+// Enable bit, kind (1 write, 3 read or write) and length of one register.
+uint64_t control_of(size_t slot, const WatchPiece& piece, bool reads_too) {
+  const uint64_t length = piece.size == 8 ? 2 : piece.size - 1U;
+  const uint64_t kind = reads_too ? 3 : 1;
+  return (uint64_t{1} << (slot * 2)) | ((kind | (length << 2)) << (16 + slot * 4));
+}
+
+std::string status_value(int task, const char* key) {
+  const auto text = read_file("/proc/" + std::to_string(task) + "/status");
+  if (!text) return {};
+  const std::string wish = "\n" + std::string(key) + ":\t";
+  const size_t at = text.value().find(wish);
+  if (at == std::string::npos) return {};
+  const size_t from = at + wish.size();
+  return text.value().substr(from, text.value().find('\n', from) - from);
+}
+
+}  // namespace
+
+bool clear_watchpoints(PtraceTask& task) {
+  if (!task.has_watchpoints) return true;
+  task.has_watchpoints = false;
+  return poke(task.id, kControl, 0);
+}
+
+bool set_watchpoints(PtraceTask& task, const WatchSet& wish) {
+  task.generation = wish.generation;
+  if (!clear_watchpoints(task)) return false;
+  if (wish.pieces.empty()) return true;
+  uint64_t control = 0;
+  for (size_t i = 0; i < wish.pieces.size(); ++i) {
+    if (!poke(task.id, static_cast<int>(i), wish.pieces[i].address)) return false;
+    control |= control_of(i, wish.pieces[i], wish.reads_too);
+  }
+  task.has_watchpoints = true;
+  if (poke(task.id, kControl, control)) return true;
+  clear_watchpoints(task);
+  return false;
+}
+
+unsigned take_fired(const PtraceTask& task) {
+  const long status = ::ptrace(PTRACE_PEEKUSER, task.id, offset_of(kStatus), 0);
+  poke(task.id, kStatus, 0);
+  return static_cast<unsigned>(status) & 0xfU;
+}
+
+bool trap_pending(int task) {
+  const std::string mask = status_value(task, "SigPnd");
+  return ((std::strtoull(mask.c_str(), nullptr, 16) >> (SIGTRAP - 1)) & 1) != 0;
+}
+
+int status_number(int task, const char* key) { return std::atoi(status_value(task, key).c_str()); }
+
+}  // namespace deadheat::sampler
