@@ -53,6 +53,24 @@ void add(Instruction& out, const ZydisDecodedOperand& operand) {
   access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
 }
 
+ZydisRegister whole(uint16_t number) {
+  return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+                                          static_cast<ZydisRegister>(number));
+}
+
+void mark_changed_base(Instruction& out, const ZydisDecodedOperand& operand) {
+  if (operand.type != ZYDIS_OPERAND_TYPE_REGISTER) return;
+  if ((operand.actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0) return;
+  const ZydisRegister changed = whole(static_cast<uint16_t>(operand.reg.value));
+  for (size_t i = 0; i < out.count; ++i) {
+    MemoryAccess& access = out.accesses[i];
+    if (access.pc_relative) continue;
+    if ((access.base != 0 && whole(access.base) == changed) ||
+        (access.index != 0 && whole(access.index) == changed))
+      access.base_changes = true;
+  }
+}
+
 uint64_t whole_register(ZydisRegister name, const user_regs_struct& r) {
   switch (name) {
     case ZYDIS_REGISTER_RAX:
@@ -94,11 +112,9 @@ uint64_t whole_register(ZydisRegister name, const user_regs_struct& r) {
 
 uint64_t register_value(uint16_t number, const user_regs_struct& registers) {
   const auto name = static_cast<ZydisRegister>(number);
-  const ZydisRegister whole =
-      ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
-  const uint64_t value = whole_register(whole, registers);
+  const uint64_t value = whole_register(whole(number), registers);
   // Address size prefix: the lower half counts.
-  return whole == name ? value : value & 0xffffffffU;
+  return whole(number) == name ? value : value & 0xffffffffU;
 }
 
 }  // namespace
@@ -126,6 +142,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
   }
   if (only_names_memory(decoded)) return out;
   for (size_t i = 0; i < decoded.operand_count; ++i) add(out, operands[i]);
+  for (size_t i = 0; i < decoded.operand_count; ++i) mark_changed_base(out, operands[i]);
   out.locked = (decoded.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
                (decoded.mnemonic == ZYDIS_MNEMONIC_XCHG && out.count > 0);
   return out;

@@ -25,6 +25,7 @@ struct MemoryAccess {
   bool reads = false, writes = false;
   bool pc_relative = false;
   bool on_stack = false;      // base is the stack or frame pointer
+  bool base_changes = false;  // the instruction itself changes a register of the address
   bool thread_local_ = false;  // through fs: the thread's own variables
 
   bool touches(uint64_t at, uint64_t begin, uint64_t end) const {

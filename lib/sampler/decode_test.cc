@@ -117,6 +117,18 @@ TEST(Decode, StackAndThreadLocalAreMarked) {
                   .thread_local_);
 }
 
+TEST(Decode, ALoadMayReplaceItsOwnBase) {
+  const auto changes = [](std::vector<uint8_t> bytes) {
+    return decode(bytes, 0)->accesses[0].base_changes;
+  };
+  EXPECT_TRUE(changes({0x48, 0x8b, 0x00}));            // mov rax, [rax]
+  EXPECT_TRUE(changes({0x8b, 0x04, 0x03}));            // mov eax, [rbx+rax]
+  EXPECT_TRUE(changes({0xaa}));                        // stosb
+  EXPECT_FALSE(changes({0x48, 0x8b, 0x03}));           // mov rax, [rbx]
+  EXPECT_FALSE(changes({0x8b, 0x05, 0, 1, 0, 0}));     // mov eax, [rip+0x100]
+  EXPECT_FALSE(changes({0x48, 0x89, 0x00}));           // mov [rax], rax
+}
+
 TEST(Decode, TransfersAreMarked) {
   const auto call = decode(std::vector<uint8_t>{0xff, 0x10}, 0);  // call [rax]
   ASSERT_TRUE(call);

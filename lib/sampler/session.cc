@@ -294,8 +294,7 @@ Side Session::side_of(const Event& event, const Collision& held) {
       const bool touches =
           access.touches(at, held.held.address, held.held.address + held.held.size);
       // String instructions have moved on by one element; a load may have replaced its own base.
-      const bool moved = instruction->repeated || instruction->count == 2 || !access.writes;
-      if (!touches && !moved) continue;
+      if (!touches && !access.base_changes) continue;
       side.place = place;
       side.text = text;
       side.locked = instruction->locked;

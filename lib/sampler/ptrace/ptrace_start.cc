@@ -167,7 +167,7 @@ void PtraceBackend::settle(PtraceTask& task, int status) {
   user_regs_struct registers{};
   ::ptrace(PTRACE_GETSIGINFO, task.id, 0, &info);
   const bool ours = (info.si_code == SI_KERNEL && set_back(task, registers)) ||
-                    (info.si_code == TRAP_HWBKPT && take_fired(task) != 0);
+                    (info.si_code == TRAP_HWBKPT && take_fired(task) != Fired::kNotOurs);
   if (!ours) task.signal = SIGTRAP;
 }
 

@@ -84,8 +84,9 @@ void PtraceBackend::on_trap(PtraceTask& task) {
     stopped_ns_ += Budget::kTrapNs;
     return resume(task);
   }
-  if (info.si_code == TRAP_HWBKPT && take_fired(task) != 0) {
-    if (task.has_watchpoints && task.generation == watch_.generation &&
+  const Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task) : Fired::kNotOurs;
+  if (fired != Fired::kNotOurs) {
+    if (fired == Fired::kCurrent && task.generation == watch_.generation &&
         ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
       event.kind = Event::Kind::kWatchpoint;
       event.pc = event.registers.rip;

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <string>
+#include <utility>
 
 #include "lib/base/file.h"
 
@@ -21,6 +22,14 @@ size_t offset_of(int number) {
 
 bool poke(int task, int number, uint64_t value) {
   return ::ptrace(PTRACE_POKEUSER, task, offset_of(number), value) == 0;
+}
+
+// Whether a register fired since the last call.
+bool fired(int task) {
+  const long status = ::ptrace(PTRACE_PEEKUSER, task, offset_of(kStatus), 0);
+  if ((status & 0xf) == 0) return false;
+  poke(task, kStatus, 0);
+  return true;
 }
 
 // Enable bit, kind (1 write, 3 read or write) and length of one register.
@@ -42,8 +51,11 @@ std::string status_value(int task, const char* key) {
 
 }  // namespace
 
+// A task can be stopped between the trap and its signal: what fired then belongs to the watchpoints
+// that it had.
 bool clear_watchpoints(PtraceTask& task) {
   if (!task.has_watchpoints) return true;
+  task.old_trap |= fired(task.id);
   task.has_watchpoints = false;
   return poke(task.id, kControl, 0);
 }
@@ -63,10 +75,10 @@ bool set_watchpoints(PtraceTask& task, const WatchSet& wish) {
   return false;
 }
 
-unsigned take_fired(const PtraceTask& task) {
-  const long status = ::ptrace(PTRACE_PEEKUSER, task.id, offset_of(kStatus), 0);
-  poke(task.id, kStatus, 0);
-  return static_cast<unsigned>(status) & 0xfU;
+Fired take_fired(PtraceTask& task) {
+  const bool old = std::exchange(task.old_trap, false);
+  if (fired(task.id)) return task.has_watchpoints ? Fired::kCurrent : Fired::kOld;
+  return old ? Fired::kOld : Fired::kNotOurs;
 }
 
 bool trap_pending(int task) {

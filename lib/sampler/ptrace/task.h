@@ -26,13 +26,15 @@ struct PtraceTask {
   int signal = 0;          // to deliver when it goes on
   uint64_t generation = 0;  // of the watchpoints that it has
   bool has_watchpoints = false;
+  bool old_trap = false;  // a watchpoint fired before it was changed; its SIGTRAP is still to come
 };
 
 // Stopped tasks only. False where the registers are taken by somebody else.
 bool set_watchpoints(PtraceTask& task, const WatchSet& wish);
 bool clear_watchpoints(PtraceTask& task);
-// Which registers fired since the last call; they are reset.
-unsigned take_fired(const PtraceTask& task);
+// At a SIGTRAP of a debug register: whose it is.
+enum class Fired : uint8_t { kNotOurs, kOld, kCurrent };
+Fired take_fired(PtraceTask& task);
 
 // SIGTRAP waits to be delivered to the task.
 bool trap_pending(int task);

@@ -31,7 +31,7 @@ static int write_once(int number) {
   pthread_mutex_unlock(&lock);
   return 0;
 #elif defined(LOCKED)
-  return atomic_fetch_xor(&value, number);
+  return atomic_fetch_add(&value, number);  // lock xadd
 #elif defined(ATOMIC)
   return atomic_exchange(&value, number);  // xchg
 #else
