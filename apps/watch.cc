@@ -72,9 +72,8 @@ sampler::WatchIdentity identity_of(const WatchArguments& arguments) {
 
 // ptrace belongs to a thread: all of it happens in this one, and its end lets go of what is left.
 void watch_target(WatchArguments& arguments, Watched& watched) {
-  auto backend = arguments.program.empty()
-                     ? PtraceBackend::attach(arguments.process)
-                     : PtraceBackend::start(arguments.program, watched.code);
+  auto backend = arguments.program.empty() ? PtraceBackend::attach(arguments.process)
+                                           : PtraceBackend::start(arguments.program, watched.code);
   if (!backend) {
     watched.error = backend.error();
     return;
@@ -128,8 +127,7 @@ int run_watch(WatchArguments& arguments) {
           "--modules and --functions choose; without them, all but the C and C++ libraries"});
     return code != 0 ? code : int{kCannotRun};
   }
-  const int verdict =
-      emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);
+  const int verdict = emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);
   return verdict != kNothingFound ? verdict : code;
 }
 

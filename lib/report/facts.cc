@@ -170,6 +170,11 @@ std::string sureness_of(const Entry& entry, const Evidence* example) {
               " of further executions would show no race";
     return text + ".";
   }
+  if (example != nullptr && example->proof == Proof::kCollision)
+    return "Seen: " + proof_sentence(example->proof) +
+           "; whether both are plain in the source cannot be told from the instructions (found "
+           "by " +
+           by + ").";
   std::string text = "Candidate: predicted by " + by + ", not confirmed by an execution yet";
   const bool tried = model::count_trials(entry.finding, kScheduler).trials > 0;
   if (verdict.timeouts > 0 && !tried)

@@ -69,7 +69,8 @@ std::vector<Place> PlaceMaker::places(const model::Candidate& candidate,
       place.size = access.size;
       place.event = access.event;
       place.locks = clean_all(access.locks);
-      place.locks_known = true;
+      // A watchpoint knows of no locks.
+      place.locks_known = example->proof != model::Proof::kCollision || !access.locks.empty();
       for (const model::Frame& frame : access.stack) {
         if (place.stack.size() == kMostFrames) break;
         place.stack.push_back({clean_name(frame.function), short_path(frame.file), frame.line,

@@ -18,7 +18,7 @@ namespace deadheat::sampler {
 // Code of one file in the target's address space.
 struct LoadedModule {
   std::string path;
-  uint64_t bias = 0;        // address in the target = address in the file + bias
+  uint64_t bias = 0;            // address in the target = address in the file + bias
   uint64_t begin = 0, end = 0;  // of all its mappings
   friend bool operator==(const LoadedModule&, const LoadedModule&) = default;
 };

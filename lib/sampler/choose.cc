@@ -41,7 +41,7 @@ std::optional<uint32_t> Chooser::pick_running() {
 std::optional<uint32_t> Chooser::pick_unseen() {
   // Where nearly all run already, a pick must not walk them all.
   constexpr size_t kMostTries = 512;
-  for (size_t tried = 0; tried < std::min(order_.size(), kMostTries); ++tried) {
+  for (size_t tried = 0; tried < std::min(2 * order_.size(), kMostTries); ++tried) {
     if (next_ == order_.size()) {
       next_ = 0;
       for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);

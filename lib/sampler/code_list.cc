@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 
 #include "lib/symbols/demangle.h"
 
@@ -41,15 +42,20 @@ Result<std::unique_ptr<ModuleCode>> ModuleCode::open(const std::string& path) {
 
 void ModuleCode::read_sections() {
   Elf* const elf = image_->elf();
+  size_t names = 0;
+  if (elf_getshdrstrndx(elf, &names) != 0) return;
   for (Elf_Scn* scn = elf_nextscn(elf, nullptr); scn != nullptr; scn = elf_nextscn(elf, scn)) {
     GElf_Shdr header;
     if (gelf_getshdr(scn, &header) == nullptr || header.sh_type != SHT_PROGBITS) continue;
+    // The linker's stubs read only what the dynamic linker writes.
+    const char* name = elf_strptr(elf, names, header.sh_name);
+    if (name == nullptr || std::string_view(name).starts_with(".plt")) continue;
     if ((header.sh_flags & SHF_EXECINSTR) == 0 || (header.sh_flags & SHF_ALLOC) == 0) continue;
     const Elf_Data* data = elf_rawdata(scn, nullptr);
     if (data == nullptr || data->d_buf == nullptr || data->d_size == 0) continue;
     if (header.sh_addr > UINT64_MAX - data->d_size) continue;
-    sections_.push_back({header.sh_addr, header.sh_addr + data->d_size,
-                         static_cast<const uint8_t*>(data->d_buf)});
+    sections_.push_back(
+        {header.sh_addr, header.sh_addr + data->d_size, static_cast<const uint8_t*>(data->d_buf)});
   }
   std::sort(sections_.begin(), sections_.end(),
             [](const Section& a, const Section& b) { return a.begin < b.begin; });

@@ -3,7 +3,8 @@
 // A breakpoint in the middle of an instruction would break the program, so nothing is guessed:
 // decoding starts where a function starts (symbol tables, the table of .eh_frame_hdr) and ends with
 // the function or at the first bytes that are no instruction. Left out, counted: accesses based on
-// the stack or frame pointer, or through fs (thread-local); pc-relative ones into memory that cannot be written.
+// the stack or frame pointer, or through fs (thread-local); pc-relative ones into memory that
+// cannot be written.
 #pragma once
 
 #include <cstdint>

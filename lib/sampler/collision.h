@@ -22,9 +22,10 @@ struct CodePlace {
 struct Side {
   std::string thread;  // "4711 'worker'"
   CodePlace place;
-  std::string text;             // of the instruction; empty when it is not known
+  std::string text;                    // of the instruction; empty when it is not known
   bool reads = false, writes = false;  // both false: not known
   bool locked = false;
+  bool in_loader = false;  // code of the dynamic linker
   uint64_t address = 0;
   uint32_t size = 0;
   std::vector<CodePlace> stack;  // callers, innermost first, without `place`

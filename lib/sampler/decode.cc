@@ -15,8 +15,7 @@ const ZydisDecoder& decoder() {
 }
 
 bool is_stack_register(ZydisRegister name) {
-  const ZydisRegister whole =
-      ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+  const ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
   return whole == ZYDIS_REGISTER_RSP || whole == ZYDIS_REGISTER_RBP;
 }
 
@@ -128,8 +127,8 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
   Instruction out;
   out.address = address;
   out.length = decoded.length;
-  out.repeated = (decoded.attributes & (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE |
-                                        ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+  out.repeated = (decoded.attributes &
+                  (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
   switch (decoded.meta.category) {
     case ZYDIS_CATEGORY_CALL:
     case ZYDIS_CATEGORY_RET:
@@ -157,10 +156,9 @@ std::string instruction_text(std::span<const uint8_t> bytes) {
   ZydisFormatter formatter;
   ZydisFormatterInit(&formatter, ZYDIS_FORMATTER_STYLE_INTEL);
   char text[128] = "";
-  if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(&formatter, &decoded, operands,
-                                                    decoded.operand_count_visible, text,
-                                                    sizeof text, ZYDIS_RUNTIME_ADDRESS_NONE,
-                                                    nullptr)))
+  if (!ZYAN_SUCCESS(ZydisFormatterFormatInstruction(
+          &formatter, &decoded, operands, decoded.operand_count_visible, text, sizeof text,
+          ZYDIS_RUNTIME_ADDRESS_NONE, nullptr)))
     return {};
   return text;
 }

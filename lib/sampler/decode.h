@@ -24,8 +24,8 @@ struct MemoryAccess {
   uint32_t size = 0;  // bytes; of a repeated string instruction: one element
   bool reads = false, writes = false;
   bool pc_relative = false;
-  bool on_stack = false;      // base is the stack or frame pointer
-  bool base_changes = false;  // the instruction itself changes a register of the address
+  bool on_stack = false;       // base is the stack or frame pointer
+  bool base_changes = false;   // the instruction itself changes a register of the address
   bool thread_local_ = false;  // through fs: the thread's own variables
 
   bool touches(uint64_t at, uint64_t begin, uint64_t end) const {
@@ -37,9 +37,9 @@ struct Instruction {
   uint64_t address = 0;
   uint8_t length = 0;
   uint8_t count = 0;
-  bool locked = false;    // lock prefix, or xchg with memory
-  bool repeated = false;  // rep prefix: the pc may stay here between elements
-  bool transfers = false;  // jump, call, return: the pc after it is elsewhere
+  bool locked = false;                   // lock prefix, or xchg with memory
+  bool repeated = false;                 // rep prefix: the pc may stay here between elements
+  bool transfers = false;                // jump, call, return: the pc after it is elsewhere
   std::array<MemoryAccess, 2> accesses;  // string moves have two
 
   std::span<const MemoryAccess> memory() const { return {accesses.data(), count}; }

@@ -45,13 +45,7 @@ TEST(Decode, SizesKindsAndAddresses) {
        false,
        0x100028},
       {"mov eax, gs:[rax]", {0x65, 0x8b, 0x00}, 4, true, false, false, 0x201000},
-      {"mov eax, [r12d] (lower half)",
-       {0x67, 0x41, 0x8b, 0x04, 0x24},
-       4,
-       true,
-       false,
-       false,
-       0x10},
+      {"mov eax, [r12d] (lower half)", {0x67, 0x41, 0x8b, 0x04, 0x24}, 4, true, false, false, 0x10},
       {"inc dword [rax]", {0xff, 0x00}, 4, true, true, false, 0x1000},
       {"lock inc dword [rax]", {0xf0, 0xff, 0x00}, 4, true, true, true, 0x1000},
       {"xchg [rax], ecx", {0x87, 0x08}, 4, true, true, true, 0x1000},
@@ -121,12 +115,12 @@ TEST(Decode, ALoadMayReplaceItsOwnBase) {
   const auto changes = [](std::vector<uint8_t> bytes) {
     return decode(bytes, 0)->accesses[0].base_changes;
   };
-  EXPECT_TRUE(changes({0x48, 0x8b, 0x00}));            // mov rax, [rax]
-  EXPECT_TRUE(changes({0x8b, 0x04, 0x03}));            // mov eax, [rbx+rax]
-  EXPECT_TRUE(changes({0xaa}));                        // stosb
-  EXPECT_FALSE(changes({0x48, 0x8b, 0x03}));           // mov rax, [rbx]
-  EXPECT_FALSE(changes({0x8b, 0x05, 0, 1, 0, 0}));     // mov eax, [rip+0x100]
-  EXPECT_FALSE(changes({0x48, 0x89, 0x00}));           // mov [rax], rax
+  EXPECT_TRUE(changes({0x48, 0x8b, 0x00}));         // mov rax, [rax]
+  EXPECT_TRUE(changes({0x8b, 0x04, 0x03}));         // mov eax, [rbx+rax]
+  EXPECT_TRUE(changes({0xaa}));                     // stosb
+  EXPECT_FALSE(changes({0x48, 0x8b, 0x03}));        // mov rax, [rbx]
+  EXPECT_FALSE(changes({0x8b, 0x05, 0, 1, 0, 0}));  // mov eax, [rip+0x100]
+  EXPECT_FALSE(changes({0x48, 0x89, 0x00}));        // mov [rax], rax
 }
 
 TEST(Decode, TransfersAreMarked) {
@@ -143,8 +137,7 @@ TEST(Decode, RubbishIsNoInstruction) {
 }
 
 TEST(Decode, TextIsTheSameWhereverItRuns) {
-  EXPECT_EQ(instruction_text(std::vector<uint8_t>{0x8b, 0x05, 0, 1, 0, 0}),
-            "mov eax, [rip+0x100]");
+  EXPECT_EQ(instruction_text(std::vector<uint8_t>{0x8b, 0x05, 0, 1, 0, 0}), "mov eax, [rip+0x100]");
 }
 
 }  // namespace

@@ -90,7 +90,8 @@ std::string why(const Collision& collision) {
   if (!collision.other)
     return text + "the value changed from " + value_text(collision.before) + " to " +
            value_text(collision.after) +
-           ", unknown origin: nobody was seen; the kernel, another process, or a thread that had no "
+           ", unknown origin: nobody was seen; the kernel, another process, or a thread that had "
+           "no "
            "watchpoint yet";
   text += "thread " + collision.other->thread + " " + did(*collision.other) + " the same memory (" +
           (collision.other->text.empty() ? "instruction not known" : collision.other->text) + "); ";
@@ -99,8 +100,9 @@ std::string why(const Collision& collision) {
               : "the value went from " + value_text(collision.before) + " to " +
                     value_text(collision.after);
   if (!held.locked && !collision.other->locked)
-    text += "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
-            "source";
+    text +=
+        "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
+        "source";
   return text;
 }
 
@@ -197,12 +199,13 @@ std::string one_line(const Collision& collision, const std::vector<LoadedModule>
                      symbols::Symbolizer& symbolizer) {
   Names names(modules, symbolizer);
   const auto text = [&](const Side& side) {
-    return std::string(side.writes ? "write" : side.reads ? "read" : "access") + " in " +
-           live::describe_place(names.symbolizer(), names.stack(side));
+    return std::string(side.writes  ? "write"
+                       : side.reads ? "read"
+                                    : "access") +
+           " in " + live::describe_place(names.symbolizer(), names.stack(side));
   };
-  return text(collision.held) +
-         (collision.other ? " and " + text(*collision.other)
-                          : std::string(": value changed, unknown origin"));
+  return text(collision.held) + (collision.other ? " and " + text(*collision.other)
+                                                 : std::string(": value changed, unknown origin"));
 }
 
 }  // namespace deadheat::sampler

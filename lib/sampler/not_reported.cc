@@ -8,12 +8,13 @@ Rule rule_of(const Collision& seen) {
   if (!seen.other) return held.locked ? Rule::kLockedAndGone : Rule::kReported;
   const Side& other = *seen.other;
   if (held.locked && other.locked) return Rule::kBothLocked;
+  if (held.in_loader || other.in_loader) return Rule::kLoader;
   const bool known = other.reads || other.writes;
   if (!known) return Rule::kReported;
   if (!held.writes && !other.writes) return Rule::kBothRead;
   // Address 0: it could not be told, because the instruction changed its own base register.
-  if (other.address != 0 && (other.address >= held.address + held.size ||
-                             held.address >= other.address + other.size))
+  if (other.address != 0 &&
+      (other.address >= held.address + held.size || held.address >= other.address + other.size))
     return Rule::kNotTouching;
   return Rule::kReported;
 }
@@ -38,6 +39,8 @@ Counters NotReported::counters() const {
       row(Rule::kNotTouching, "not_reported_other_bytes",
           "traps of accesses to other bytes were not reported"),
       row(Rule::kBothRead, "not_reported_both_read", "collisions of two reads were not reported"),
+      row(Rule::kLoader, "not_reported_dynamic_linker",
+          "collisions with the dynamic linker were not reported"),
       row(Rule::kOwnStack, "not_reported_own_stack",
           "accesses of threads to their own stacks were not watched"),
   };

@@ -16,6 +16,7 @@ enum class Rule : uint8_t {
   kLockedAndGone,  // a locked instruction's value changed and nobody was seen: may be its like
   kNotTouching,    // the instruction that trapped touches other bytes than the held one
   kBothRead,       // a read trapped where only the held side reads: traps cover read and write
+  kLoader,         // the dynamic linker binds functions while others call them: made to be safe
   kOwnStack,       // the held side's own stack
   kCount
 };

@@ -11,6 +11,11 @@ constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint that is not reach
 constexpr uint64_t kFirstRotationNs = 10'000'000;
 constexpr int kMostTraps = 8;  // of one sample that are not reported: then it is a hot atomic
 
+bool is_loader(const std::string& path) {
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl");
+}
+
 CodePlace in_file(const std::vector<LoadedModule>& modules, uint64_t address) {
   // The newest first: a path may have been loaded twice.
   for (size_t i = modules.size(); i-- > 0;)
@@ -218,6 +223,7 @@ bool Session::sample(const Event& event, uint32_t site) {
   held.locked = instruction->locked;
   held.place = {chosen.module, chosen.code.address};
   held.text = text;
+  held.in_loader = is_loader(modules_[static_cast<size_t>(chosen.module)].path);
   if (backend_.on_stack(event.registers, held.address)) {
     not_reported_.count(Rule::kOwnStack);
     return false;
@@ -280,6 +286,7 @@ Side Session::side_of(const Event& event, const Collision& held) {
   side.place = {after.module, after.address > 0 ? after.address - 1 : 0};
   ModuleCode* const code = code_of(after.module);
   if (code == nullptr) return side;
+  side.in_loader = is_loader(modules_[static_cast<size_t>(after.module)].path);
   const uint64_t bias = modules_[static_cast<size_t>(after.module)].bias;
   for (auto instruction : {code->ending_at(after.address), code->at(after.address)}) {
     if (!instruction || instruction->count == 0 || instruction->transfers) continue;
@@ -378,10 +385,13 @@ SessionResult Session::finish() {
       {"bytes_not_watched", unwatched_bytes_,
        "bytes of wide accesses had no debug register left and were only compared", true},
       {"unreadable", unreadable_, "accesses were to memory that could not be read", true},
-      {"sites_refused", refused_, "breakpoints could not be placed: other bytes were there, or a child shared the memory", true},
+      {"sites_refused", refused_,
+       "breakpoints could not be placed: other bytes were there, or a child shared the memory",
+       true},
       {"functions_not_decoded", totals_.broken_functions,
        "functions were decoded only up to bytes that are no instruction", true},
-      {"sites_on_stack", totals_.on_stack, "instructions access the stack or thread-local variables and are left out", false},
+      {"sites_on_stack", totals_.on_stack,
+       "instructions access the stack or thread-local variables and are left out", false},
       {"sites_read_only", totals_.read_only,
        "instructions read what cannot be written and are left out", false},
   };

@@ -24,12 +24,12 @@ struct SessionOptions {
   double budget = 0.03;
   double seconds = 0;  // 0: until the target ends or somebody asks
   uint64_t seed = 1;
-  uint64_t delay_ns = 500'000;          // mean; each is drawn between a half and three halves of it
-  std::vector<std::string> functions;   // patterns; none: all
-  std::vector<std::string> modules;     // patterns for paths or names; none: chosen()
+  uint64_t delay_ns = 500'000;         // mean; each is drawn between a half and three halves of it
+  std::vector<std::string> functions;  // patterns; none: all
+  std::vector<std::string> modules;    // patterns for paths or names; none: chosen()
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
   std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
-  size_t breakpoints = 64;  // at once
+  size_t breakpoints = 64;                                                // at once
 };
 
 struct SessionResult {

@@ -44,8 +44,8 @@ std::vector<LoadedModule> modules_in(const std::string& maps, int process) {
     LoadedModule module{lines[i].path, 0, lines[i].begin, lines[i].end};
     bool executable = false;
     // A file's mappings follow each other; its zero-initialised end has no name and is not needed.
-    for (size_t k = i; k < lines.size() && lines[k].path == lines[i].path &&
-                       (k == i || lines[k].offset != 0);
+    for (size_t k = i;
+         k < lines.size() && lines[k].path == lines[i].path && (k == i || lines[k].offset != 0);
          ++k) {
       module.end = lines[k].end;
       executable |= lines[k].executable;

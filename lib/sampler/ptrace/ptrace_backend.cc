@@ -107,6 +107,7 @@ bool PtraceBackend::insert(uint64_t pc, uint8_t expected) {
 }
 
 void PtraceBackend::remove(uint64_t pc) {
+  suspended_.erase(pc);
   const auto found = placed_.find(pc);
   if (found == placed_.end()) return;
   if (byte_at(pc) == kBreakpoint &&
@@ -148,8 +149,8 @@ void PtraceBackend::disarm() { watch_ = {{}, false, watch_.generation + 1}; }
 // what they would do if they woke now is missed, counted.
 bool PtraceBackend::may_interrupt(int task) const {
   char text[32] = "";
-  const ScopedFd file(::open(("/proc/" + std::to_string(task) + "/syscall").c_str(),
-                             O_RDONLY | O_CLOEXEC));
+  const ScopedFd file(
+      ::open(("/proc/" + std::to_string(task) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
   if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return true;
   if (text[0] < '0' || text[0] > '9') return true;  // running
   switch (std::atoi(text)) {
@@ -193,8 +194,8 @@ std::vector<uint64_t> PtraceBackend::stack(int task) {
 }
 
 std::string PtraceBackend::task_name(int task) {
-  const auto text = read_file("/proc/" + std::to_string(process_) + "/task/" +
-                              std::to_string(task) + "/comm");
+  const auto text =
+      read_file("/proc/" + std::to_string(process_) + "/task/" + std::to_string(task) + "/comm");
   return text ? std::string(trim(text.value())) : std::string();
 }
 

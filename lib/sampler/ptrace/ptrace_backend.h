@@ -89,6 +89,7 @@ class PtraceBackend : public Backend {
   std::map<int, int> early_;       // stops of children that their parent did not tell of yet
   size_t sharing_ = 0;             // children that use the target's memory
   std::unordered_map<uint64_t, uint8_t> placed_, ever_;  // original bytes
+  std::unordered_map<uint64_t, uint8_t> suspended_;      // placed again when no child shares
   WatchSet watch_;
   std::deque<Event> events_;
   std::unique_ptr<Unwinder> unwinder_;

@@ -189,8 +189,7 @@ void PtraceBackend::detach() {
   for (auto& [id, task] : tasks_) {
     if (task.stopped || task.leaving) continue;
     // A program that we started is killed with its tracer (EXITKILL): each must be let go.
-    if (started_ || task.listening || task.has_watchpoints || trap_pending(id) ||
-        may_interrupt(id))
+    if (started_ || task.listening || task.has_watchpoints || trap_pending(id) || may_interrupt(id))
       ::ptrace(PTRACE_INTERRUPT, id, 0, 0);
     else
       task.leaving = true;

@@ -5,6 +5,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <utility>
+
 #include "lib/sampler/budget.h"
 #include "lib/sampler/ptrace/ptrace_backend.h"
 
@@ -114,6 +116,7 @@ void PtraceBackend::on_exec(int id) {
   executed_++;
   tasks_.clear();
   placed_.clear();
+  suspended_.clear();
   ever_.clear();
   events_.clear();
   unwinder_.reset();
@@ -141,7 +144,11 @@ void PtraceBackend::on_child_of(int parent, int event) {
   children_[child] = kind;
   if (kind == Child::kShares) {
     sharing_++;
-    while (!placed_.empty()) remove(placed_.begin()->first);
+    while (!placed_.empty()) {
+      const auto [pc, original] = *placed_.begin();
+      remove(pc);
+      suspended_[pc] = original;
+    }
   }
   const auto early = early_.find(child);
   if (early == early_.end()) return;
@@ -164,6 +171,8 @@ void PtraceBackend::on_foreign(int task, int status) {
   const auto forget = [&] {
     if (children_[task] == Child::kShares) sharing_--;
     children_.erase(task);
+    if (sharing_ > 0 || detaching_) return;
+    for (const auto& [pc, original] : std::exchange(suspended_, {})) (void)insert(pc, original);
   };
   if (WIFEXITED(status) || WIFSIGNALED(status)) return forget();
   const int signal = WSTOPSIG(status), event = status >> 16;

@@ -19,12 +19,12 @@ struct WatchSet {
 
 struct PtraceTask {
   int id = 0;
-  bool stopped = false;    // by ptrace, and we have seen it
-  bool listening = false;  // stopped by a job-control signal, which must stay in force
-  bool leaving = false;    // on its way out: not to be waited for
+  bool stopped = false;      // by ptrace, and we have seen it
+  bool listening = false;    // stopped by a job-control signal, which must stay in force
+  bool leaving = false;      // on its way out: not to be waited for
   bool interrupted = false;  // PTRACE_INTERRUPT is under way
-  int signal = 0;          // to deliver when it goes on
-  uint64_t generation = 0;  // of the watchpoints that it has
+  int signal = 0;            // to deliver when it goes on
+  uint64_t generation = 0;   // of the watchpoints that it has
   bool has_watchpoints = false;
   bool old_trap = false;  // a watchpoint fired before it was changed; its SIGTRAP is still to come
 };

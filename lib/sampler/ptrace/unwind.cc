@@ -34,7 +34,8 @@ const Dwfl_Callbacks* callbacks() {
 Unwinder::Unwinder(int process) : process_(process) {
   dwfl_ = dwfl_begin(callbacks());
   if (dwfl_ == nullptr) return;
-  if (dwfl_linux_proc_report(dwfl_, process) == 0 && dwfl_report_end(dwfl_, nullptr, nullptr) == 0 &&
+  if (dwfl_linux_proc_report(dwfl_, process) == 0 &&
+      dwfl_report_end(dwfl_, nullptr, nullptr) == 0 &&
       dwfl_linux_proc_attach(dwfl_, process, true) == 0)
     return;
   dwfl_end(dwfl_);

@@ -1,6 +1,6 @@
-// RWrace of the DRDDR paper's Figure 2 as a user program, and its safe twins. One file, so that what
-// differs is seen: build with -DRACE, -DMUTEX, -DLOCKED, -DLOCAL or -DATOMIC. Runs until its standard
-// input ends, or for argv[1] seconds.
+// RWrace of the DRDDR paper's Figure 2 as a user program, and its safe twins. One file, so that
+// what differs is seen: build with -DRACE, -DMUTEX, -DLOCKED, -DLOCAL or -DATOMIC. Runs until its
+// standard input ends, or for argv[1] seconds.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>

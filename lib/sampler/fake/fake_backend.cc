@@ -1,0 +1,44 @@
+#include "lib/sampler/fake/fake_backend.h"
+
+namespace deadheat::sampler {
+
+Event FakeBackend::wait(uint64_t deadline_ns) {
+  if (script.empty()) {
+    clock_ns = deadline_ns;
+    return {};
+  }
+  const Step step = script.front();
+  script.pop_front();
+  const Event event = step(*this);
+  if (event.kind == Event::Kind::kTime)
+    clock_ns = deadline_ns;
+  else
+    clock_ns += 1000;
+  if (event.kind == Event::Kind::kBreakpoint) placed.erase(event.pc);
+  return event;
+}
+
+bool FakeBackend::insert(uint64_t pc, uint8_t) {
+  placed.insert(pc);
+  return true;
+}
+
+void FakeBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  watched = {pieces.begin(), pieces.end()};
+  watches_reads = reads_too;
+  armed_without = except;
+}
+
+bool FakeBackend::read(uint64_t address, std::span<uint8_t> into) {
+  for (size_t i = 0; i < into.size(); ++i) {
+    const auto found = memory.find(address + i);
+    into[i] = found == memory.end() ? uint8_t{0} : found->second;
+  }
+  return true;
+}
+
+std::vector<LoadedModule> FakeBackend::modules() { return {{module_, 0, 0x400000, 0x500000}}; }
+
+std::vector<uint64_t> FakeBackend::stack(int task) { return {0x400000U + task, 0x400100}; }
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,203 @@
+#!/usr/bin/python3
+"""deadheat watch on real programs without instrumentation: RWrace of the DRDDR paper is found, its safe
+twins are silent, and a program that is attached to and left again goes on as if nothing had been.
+
+usage: watch_test.py DEADHEAT [--attach N] [unittest arguments]
+"""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.abspath(sys.argv.pop(1))
+ATTACHES = 20
+if "--attach" in sys.argv:
+    at = sys.argv.index("--attach")
+    ATTACHES = int(sys.argv[at + 1])
+    del sys.argv[at:at + 2]
+PROGRAMS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
+TWINS = ("MUTEX", "LOCKED", "LOCAL", "ATOMIC")
+
+
+def can_trace():
+    """Whether a child can be traced at all here; in some sandboxes it cannot."""
+    with tempfile.TemporaryDirectory() as folder:
+        source = os.path.join(folder, "t.c")
+        with open(source, "w", encoding="utf-8") as file:
+            file.write("#include <sys/ptrace.h>\nint main(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) != 0; }\n")
+        subprocess.run(["cc", source, "-o", source + ".out"], check=True)
+        return subprocess.run([source + ".out"], check=False).returncode == 0
+
+
+class Watch(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.mkdtemp()
+        for name in ("RACE",) + TWINS:
+            cls.build("rwrace.c", name, "-D" + name)
+        cls.build("rwrace.c", "STRIPPED", "-DRACE", "-s")
+        cls.build("busy.c", "busy")
+        cls.build("one.c", "one")
+        cls.build("exec.c", "exec")
+
+    @classmethod
+    def build(cls, source, name, *flags):
+        subprocess.run(["cc", "-O2", "-g", "-pthread", os.path.join(PROGRAMS, source), *flags, "-o",
+                        os.path.join(cls.folder, name)], check=True)
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.folder)
+
+    def path(self, name):
+        return os.path.join(self.folder, name)
+
+    def watch(self, *words, **more):
+        environment = {k: v for k, v in os.environ.items() if k != "DEADHEAT_OPTIONS"}
+        return subprocess.run([TOOL, "watch", *words], capture_output=True, text=True, check=False,
+                              timeout=120, env=environment, cwd=self.folder, stdin=subprocess.DEVNULL, **more)
+
+    def start(self, name, *words):
+        process = subprocess.Popen([self.path(name), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                   text=True)
+        self.addCleanup(process.kill)
+        return process
+
+    def end(self, process):
+        """Closing its input ends it; it must say that all went well."""
+        output, _ = process.communicate(timeout=60)
+        self.assertEqual(process.returncode, 0, output)
+        return output
+
+    def findings(self):
+        with open(self.path("f.json"), encoding="utf-8") as file:
+            return json.load(file)
+
+    def check_race(self, run, symbols=True):
+        self.assertEqual(run.returncode, 66, run.stderr)
+        found = self.findings()["findings"]
+        self.assertEqual(len(found), 1, run.stderr)
+        self.assertEqual(found[0]["kind"], "collision")
+        self.assertNotEqual(found[0]["verdict"]["state"], "true_race")
+        self.assertEqual(sorted(role["access"] for role in found[0]["roles"]), ["read", "write"])
+        self.assertIn("the same memory (mov ", found[0]["evidence"][0]["why"])
+        if symbols:
+            self.assertEqual({role["site"]["variable"] for role in found[0]["roles"]}, {"value"})
+            functions = {access["stack"][-1]["function"] for access in found[0]["evidence"][0]["accesses"]}
+            self.assertEqual(functions, {"reader", "writer"})
+
+    def test_rwrace_is_found_in_every_run(self):
+        for seed in range(1, 11):
+            with self.subTest(seed=seed):
+                run = self.watch("--seed", str(seed), "--findings", "f.json", "--", self.path("RACE"), "2")
+                self.check_race(run)
+                self.assertEqual(run.stdout, "done\n")
+
+    def test_rwrace_is_found_without_symbols(self):
+        self.check_race(self.watch("--findings", "f.json", "--", self.path("STRIPPED"), "3"), symbols=False)
+
+    def test_rwrace_is_found_by_attaching(self):
+        process = self.start("RACE")
+        self.check_race(self.watch("--time", "2", "--findings", "f.json", "-p", str(process.pid)))
+        self.end(process)
+
+    def test_functions_choose(self):
+        run = self.watch("--functions", "read*", "--findings", "f.json", "--", self.path("RACE"), "2")
+        self.check_race(run)
+
+    def test_safe_twins_are_silent(self):
+        for twin in TWINS:
+            with self.subTest(twin=twin):
+                run = self.watch("--budget", "30%", "--findings", "f.json", "--", self.path(twin), "4")
+                self.assertEqual(run.returncode, 0, run.stderr)
+                counters = {c["name"]: c["value"] for c in self.findings()["origins"][0]["counters"]}
+                self.assertGreater(counters["samples"], 20, "nothing was watched")
+
+    def test_budget_is_kept(self):
+        run = self.watch("--budget", "2%", "--findings", "f.json", "--", self.path("MUTEX"), "4")
+        counters = {c["name"]: c["value"] for c in self.findings()["origins"][0]["counters"]}
+        self.assertGreater(counters["samples"], 0)
+        # One sample more than the budget at most: a few milliseconds.
+        self.assertLess(counters["taken_us"], 4e6 * 0.02 + 20e3, run.stderr)
+
+    def test_attached_to_and_left_again(self):
+        process = self.start("busy")
+        self.assertEqual(process.stdout.readline(), "ready\n")
+        for number in range(ATTACHES):
+            run = self.watch("--time", "0.3", "--budget", "30%", "--seed", str(number), "-p", str(process.pid))
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertIsNone(process.poll(), f"it died after {number} attaches")
+        self.assertIn(" 0 failures", self.end(process))
+
+    def test_asked_to_end_it_leaves_the_target_alone(self):
+        process = self.start("RACE")
+        for ask in (signal.SIGINT, signal.SIGTERM):
+            tool = subprocess.Popen([TOOL, "watch", "--budget", "30%", "-p",
+                                     str(process.pid), "--findings", self.path("f.json")],
+                                    stderr=subprocess.PIPE, text=True)
+            while self.tracer(process.pid) == 0 and tool.poll() is None:
+                pass
+            tool.send_signal(ask)
+            _, errors = tool.communicate(timeout=30)
+            self.assertIn(tool.returncode, (0, 66), errors)
+            self.assertIn("deadheat: watched", errors)
+            self.assertIsNone(process.poll())
+        self.end(process)
+
+    @staticmethod
+    def tracer(pid):
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            return int(next(line for line in file if line.startswith("TracerPid")).split()[1])
+
+    def test_exec_is_followed(self):
+        run = self.watch("--findings", "f.json", "--", self.path("exec"), self.path("RACE"), "2")
+        self.check_race(run)
+
+    def test_exit_codes_are_the_programs(self):
+        self.assertEqual(self.watch("--", self.path("one"), "3").returncode, 3)
+        self.assertEqual(self.watch("--", self.path("one"), "kill").returncode, 128 + signal.SIGSEGV)
+
+    def one_line(self, run, code, text):
+        self.assertEqual(run.returncode, code, run.stderr)
+        first = [line for line in run.stderr.splitlines() if "watched" not in line][0]
+        self.assertTrue(first.startswith("deadheat: "), run.stderr)
+        self.assertIn(text, first)
+
+    def test_what_cannot_be_watched_is_one_line(self):
+        self.one_line(self.watch("-p", "4194303"), 77, "does not exist")
+        self.one_line(self.watch("--", self.path("none")), 127, "cannot run")
+        self.one_line(self.watch(), 2, "watch what?")
+        self.one_line(self.watch("--budget", "many", "--", "true"), 2, "--budget")
+        self.one_line(self.watch("--functions", "none_such", "--", self.path("one"), "0"), 77,
+                      "nothing to watch")
+
+    def test_a_traced_process_is_refused(self):
+        process = self.start("RACE")
+        other = subprocess.Popen([TOOL, "watch", "-p", str(process.pid)], stderr=subprocess.DEVNULL)
+        while self.tracer(process.pid) == 0 and other.poll() is None:
+            pass
+        self.one_line(self.watch("-p", str(process.pid)), 77, "is traced already")
+        other.terminate()
+        other.wait(timeout=30)
+        self.end(process)
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+    def test_no_permission(self):
+        process = self.start("RACE")
+        run = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all", TOOL, "watch", "-p",
+                              str(process.pid)], capture_output=True, text=True, check=False, timeout=60)
+        if run.returncode == 126 or "cannot execute" in run.stderr.lower():
+            self.skipTest("another user cannot run the tool from where it lies")
+        self.one_line(run, 77, "no permission")
+        self.end(process)
+
+
+if __name__ == "__main__":
+    if not can_trace():
+        print("skipped: ptrace is not allowed here")
+        sys.exit(77)
+    unittest.main()
