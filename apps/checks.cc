@@ -20,6 +20,7 @@
 #include "lib/process/sandbox/sandbox.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
+#include "lib/sampler/ptrace/probe.h"
 #include "lib/symbols/symbolizer.h"
 #include "lib/trace/container_source.h"
 #include "lib/trace/writer.h"
@@ -210,6 +211,7 @@ std::string bpf_row() {
 const std::vector<Check>& checks() {
   static const std::vector<Check> rows = {
       {"run", "the detecting runtime library is there", [] { return has_runtime("detect"); }},
+      {"watch", "a thread can be given a watchpoint", sampler::watch_problem},
       {"record", "the recording runtime library is there", [] { return has_runtime("record"); }},
       {"check", "all runtime libraries are there", has_all_runtimes},
       {"confirm", "a program runs under the scheduler", schedules_canary},

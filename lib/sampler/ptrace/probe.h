@@ -1,0 +1,12 @@
+// Whether programs can be watched on this machine.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace deadheat::sampler {
+
+// Nothing when a child could be traced and given a watchpoint; else what is missing.
+std::optional<std::string> watch_problem();
+
+}  // namespace deadheat::sampler
