@@ -37,7 +37,7 @@ PreparedVerb prepare(const Verb& verb) {
 
 std::string main_help() {
   std::string text = "deadheat " DEADHEAT_VERSION
-                     ": finds races, says why they are races, and shows them\n\n"
+                     ": finds races, says why they are races, and shows them\n"
                      "usage: deadheat VERB [options] ...     deadheat help VERB\n";
   std::string stage;
   for (const CatalogEntry& entry : catalog()) {

@@ -11,8 +11,8 @@ namespace deadheat::sampler {
 
 class Budget {
  public:
-  // A trap and the way back, beyond what lies between seeing the stop and letting go; measured with
-  // bench/sampler/cost (about 12 us on two virtual cores).
+  // A trap and the way back, beyond what lies between seeing the stop and letting go: what a hit as
+  // SIGTRAP costs in all on two virtual cores, so rather too much.
   static constexpr uint64_t kTrapNs = 12'000;
 
   Budget(double share, uint64_t start_ns) : share_(share), start_ns_(start_ns) {}

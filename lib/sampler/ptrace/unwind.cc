@@ -31,7 +31,7 @@ const Dwfl_Callbacks* callbacks() {
 
 }  // namespace
 
-Unwinder::Unwinder(int process) : process_(process) {
+Unwinder::Unwinder(int process) {
   dwfl_ = dwfl_begin(callbacks());
   if (dwfl_ == nullptr) return;
   if (dwfl_linux_proc_report(dwfl_, process) == 0 &&

@@ -22,7 +22,6 @@ class Unwinder {
  private:
   static constexpr size_t kMostFrames = 64;
   Dwfl* dwfl_ = nullptr;
-  int process_;
 };
 
 }  // namespace deadheat::sampler
