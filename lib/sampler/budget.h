@@ -20,6 +20,11 @@ class Budget {
   bool allows(uint64_t now_ns) const {
     return static_cast<double>(taken_ns_) <= share_ * static_cast<double>(now_ns - start_ns_);
   }
+  // Ahead of the budget by no more than `ns`.
+  bool nearly_allows(uint64_t now_ns, uint64_t ns) const {
+    return static_cast<double>(taken_ns_) <=
+           share_ * static_cast<double>(now_ns - start_ns_) + static_cast<double>(ns);
+  }
   uint64_t taken_ns() const { return taken_ns_; }
   double used(uint64_t now_ns) const {
     return now_ns > start_ns_

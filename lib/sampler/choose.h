@@ -26,6 +26,8 @@ class Chooser {
 
   // Not one that has a breakpoint; nullopt when all have.
   std::optional<uint32_t> pick();
+  // Only of those not seen to run.
+  std::optional<uint32_t> explore() { return pick_unseen(); }
   void placed(uint32_t site, bool yes) { sites_[site].placed = yes; }
   void reached(uint32_t site);
   void sampled(uint32_t site, bool fruitful);

@@ -3,12 +3,14 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <iterator>
 
 namespace deadheat::sampler {
 namespace {
 
 constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint that is not reached by then moves
 constexpr uint64_t kFirstRotationNs = 10'000'000;
+constexpr uint64_t kExploringDebtNs = 20'000'000;
 constexpr int kMostTraps = 8;  // of one sample that are not reported: then it is a hot atomic
 
 bool is_loader(const std::string& path) {
@@ -37,6 +39,7 @@ Session::Session(Backend& backend, SessionOptions options)
 SessionResult Session::run() {
   load_modules();
   place_more();
+  explore();
   next_rotation_ns_ = start_ns_ + kFirstRotationNs;
   const uint64_t end_ns =
       options_.seconds > 0 ? start_ns_ + static_cast<uint64_t>(options_.seconds * 1e9) : UINT64_MAX;
@@ -120,6 +123,7 @@ ModuleCode* Session::code_of(int module) {
 // Module numbers stay: collisions of the old program refer to them.
 void Session::forget_program() {
   placed_.clear();
+  exploring_ = 0;
   sites_.clear();
   chooser_.clear();
   for (LoadedModule& module : modules_) module.begin = module.end = 0;
@@ -137,28 +141,56 @@ void Session::rotate() {
       continue;
     }
     backend_.remove(it->first);
-    chooser_.placed(it->second.site, false);
-    it = placed_.erase(it);
+    const auto next = std::next(it);
+    (void)take_placed(it);
+    it = next;
   }
   place_more();
+  explore();
   next_rotation_ns_ = now + (now - start_ns_ < kRotationNs ? kFirstRotationNs : kRotationNs);
 }
 
+bool Session::place(uint32_t site, bool exploring) {
+  const Site& chosen = sites_[site];
+  const uint64_t pc = chosen.code.address + modules_[static_cast<size_t>(chosen.module)].bias;
+  if (!backend_.insert(pc, chosen.code.first_byte)) {
+    refused_++;
+    return false;
+  }
+  chooser_.placed(site, true);
+  placed_[pc] = {site, backend_.now_ns(), exploring};
+  exploring_ += exploring ? 1 : 0;
+  return true;
+}
+
+// Forgets a breakpoint that is gone; the site that it was for.
+uint32_t Session::take_placed(std::unordered_map<uint64_t, Placed>::iterator placed) {
+  const Placed was = placed->second;
+  exploring_ -= was.exploring ? 1 : 0;
+  chooser_.placed(was.site, false);
+  placed_.erase(placed);
+  return was.site;
+}
+
 void Session::place_more() {
-  const uint64_t now = backend_.now_ns();
-  if (!budget_.allows(now)) return;
-  for (size_t tries = 0; placed_.size() < options_.breakpoints && tries < options_.breakpoints;
+  if (!budget_.allows(backend_.now_ns())) return;
+  for (size_t tries = 0;
+       placed_.size() - exploring_ < options_.breakpoints && tries < options_.breakpoints;
        ++tries) {
     const auto site = chooser_.pick();
     if (!site) return;
-    const Site& chosen = sites_[*site];
-    const uint64_t pc = chosen.code.address + modules_[static_cast<size_t>(chosen.module)].bias;
-    if (!backend_.insert(pc, chosen.code.first_byte)) {
-      refused_++;
-      continue;
-    }
-    chooser_.placed(*site, true);
-    placed_[pc] = {*site, now};
+    (void)place(*site, false);
+  }
+}
+
+// A hit that is not sampled costs little, and a site is seen to run for the first time once: so
+// what runs is learned even when samples have spent the budget, only not without bound.
+void Session::explore() {
+  if (!budget_.nearly_allows(backend_.now_ns(), kExploringDebtNs)) return;
+  for (size_t tries = 0; exploring_ < options_.exploring && tries < options_.exploring; ++tries) {
+    const auto site = chooser_.explore();
+    if (!site) return;
+    (void)place(*site, true);
   }
 }
 
@@ -167,9 +199,7 @@ void Session::on_breakpoint(const Event& event) {
   const uint64_t from = backend_.now_ns();
   const auto found = placed_.find(event.pc);
   if (found != placed_.end()) {
-    const uint32_t site = found->second.site;
-    placed_.erase(found);
-    chooser_.placed(site, false);
+    const uint32_t site = take_placed(found);
     chooser_.reached(site);
     if (!budget_.allows(from))
       unaffordable_++;
@@ -255,11 +285,7 @@ bool Session::sample(const Event& event, uint32_t site) {
       // One sample at a time; that it runs is worth knowing.
       hits_++;
       const auto other = placed_.find(next.pc);
-      if (other != placed_.end()) {
-        chooser_.placed(other->second.site, false);
-        chooser_.reached(other->second.site);
-        placed_.erase(other);
-      }
+      if (other != placed_.end()) chooser_.reached(take_placed(other));
       backend_.release(next.task);
       budget_.take(Budget::kTrapNs);
     } else {

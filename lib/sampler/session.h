@@ -30,6 +30,7 @@ struct SessionOptions {
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
   std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
   size_t breakpoints = 64;                                                // at once
+  size_t exploring = 192;  // besides, to learn what runs
 };
 
 struct SessionResult {
@@ -50,6 +51,7 @@ class Session {
   struct Placed {
     uint32_t site = 0;
     uint64_t since_ns = 0;
+    bool exploring = false;
   };
   struct Site {
     int module = 0;
@@ -62,6 +64,9 @@ class Session {
   bool wanted(const std::string& path) const;
   void rotate();
   void place_more();
+  void explore();
+  bool place(uint32_t site, bool exploring);
+  uint32_t take_placed(std::unordered_map<uint64_t, Placed>::iterator placed);
   bool handle(const Event& event);  // false: the watch ends
   void on_breakpoint(const Event& event);
   bool sample(const Event& event, uint32_t site);
@@ -86,6 +91,7 @@ class Session {
   std::vector<bool> opened_;
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, Placed> placed_;  // by absolute pc
+  size_t exploring_ = 0;                         // of placed_
   std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
   std::vector<Collision> collisions_;
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
