@@ -82,6 +82,28 @@ enum deadheat_process_attachment_type {
   DEADHEAT_ATTACH_ARGUMENTS = 8,  // of exec: argv, each with its zero
   DEADHEAT_ATTACH_POLLED = 9,     // struct deadheat_process_polled each
   DEADHEAT_ATTACH_CLONE = 10,     // FORK: uint64_t flags as the call was given them
+  DEADHEAT_ATTACH_PEER = 11,      // struct deadheat_process_peer, then bytes: one step of a
+                              // conversation with somebody outside the sandbox
+};
+
+enum deadheat_process_peer_step {
+  DEADHEAT_PEER_BEGIN = 0,     // by connect, or the first send. bytes: two sockaddrs of 28 bytes
+                               // each, of the other side and of the socket itself
+  DEADHEAT_PEER_SENT = 1,      // by the program
+  DEADHEAT_PEER_RECEIVED = 2,  // size 0: the other side has closed
+  DEADHEAT_PEER_NOTHING = 3,   // there was nothing to receive yet
+  DEADHEAT_PEER_FAILED = 4,    // size: the error with which the connection failed later
+};
+
+enum deadheat_process_peer_flag {
+  DEADHEAT_PEER_DATAGRAM = 1,
+};
+
+struct deadheat_process_peer {
+  uint64_t conversation;  // from 1 on
+  uint64_t size;          // of the step; fewer bytes follow if they were not kept
+  uint32_t step;
+  uint32_t flags;
 };
 
 #define DEADHEAT_ARGUMENT_RESULT 0xffffu  // `argument` of what belongs to the result

@@ -112,7 +112,7 @@ bool has_in_common(const std::vector<Difference>& one, const std::vector<Differe
 
 int judge_again(const Target& target, const Finding& finding, const std::string& folder,
                 const RunReport& report, int64_t started_ns) {
-  if (!report.replay.reached || report.lost) {
+  if (!report.replay.reached || report.lost || !report.trace.peers.empty()) {
     std::fputs("deadheat: the order could not be had again: this run says nothing\n", stderr);
     return kCannotRun;
   }
@@ -169,6 +169,7 @@ int run_proc_replay(ProcArguments& arguments) {
   if (!report) return fail(report.error(), kCannotRun);
   show_streams(work);
   const ReplayReport& replay = report->replay;
+  say_problems(report->trace.peers);
   std::fprintf(stderr, "deadheat: %s: %s; %s calls as recorded\n",
                is_finding ? "the failing order" : "the recording",
                replay.reached ? "reproduced" : replay.diverged.c_str(),

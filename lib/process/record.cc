@@ -85,7 +85,7 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.order = info.lost == 0;
   info.guarantees.signals = traced;
   info.guarantees.time = traced;
-  info.guarantees.payload = traced && !info.host_network;
+  info.guarantees.payload = traced && ended.report.trace.peers.empty();
   info.guarantees.addresses = true;
   info.guarantees.memory = traced && ended.report.trace.interrupted == 0;
 }

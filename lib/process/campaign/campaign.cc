@@ -138,6 +138,12 @@ Status Campaign::finish_again(Active& active, bool followed,
   return keep(result);
 }
 
+void Campaign::note_missing_peer(const std::vector<std::string>& peers) {
+  for (const std::string& line : peers)
+    if (std::find(out_.problems.begin(), out_.problems.end(), line) == out_.problems.end())
+      out_.problems.push_back(line);
+}
+
 Status Campaign::finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs) {
   BranchResult& result = out_.results[active.job.result];
   std::error_code failed;
@@ -147,7 +153,10 @@ Status Campaign::finish_branch(Active& active, const RunReport& report, std::lis
     return Ok{};
   }
   std::vector<Difference> differences;
-  const bool followed = report.replay.reached && !report.lost;
+  // What fails for want of a peer is no harm.
+  const bool alone = !report.trace.peers.empty();
+  const bool followed = report.replay.reached && !report.lost && !alone;
+  if (alone) note_missing_peer(report.trace.peers);
   if (followed) {
     auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
     if (!outcome) return outcome.error();
@@ -161,9 +170,11 @@ Status Campaign::finish_branch(Active& active, const RunReport& report, std::lis
   result.live_from = report.replay.live_from;
   budget_.progress.done++;
   if (!followed) {
-    result.why = report.lost ? "the sandbox ended unexpectedly" : report.replay.diverged;
-    result.verdict =
-        report.replay.infeasible ? BranchVerdict::kInfeasible : BranchVerdict::kUncontrolled;
+    result.why = report.lost ? "the sandbox ended unexpectedly"
+                 : alone     ? report.trace.peers.front()
+                             : report.replay.diverged;
+    result.verdict = report.replay.infeasible && !alone ? BranchVerdict::kInfeasible
+                                                        : BranchVerdict::kUncontrolled;
     budget_.progress.diverged++;
   } else if (!differences.empty()) {
     result.verdict = BranchVerdict::kHarmful;
@@ -196,6 +207,12 @@ Status Campaign::finish_reference(Active& active, const RunReport& report) {
     // We killed it ourselves: nothing was learnt.
   } else if (report.lost) {
     references.problems.push_back("an undisturbed run was lost: the sandbox ended unexpectedly");
+  } else if (!report.trace.peers.empty()) {
+    const std::string line = std::string(serial ? "a serial" : "an undisturbed") +
+                             " run does not count: " + report.trace.peers.front();
+    if (std::find(references.problems.begin(), references.problems.end(), line) ==
+        references.problems.end())
+      references.problems.push_back(line);
   } else {
     auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
     if (!outcome) return outcome.error();

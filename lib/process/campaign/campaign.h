@@ -61,6 +61,7 @@ class Campaign {
                       const RunReport& report);
   Status keep_recording(const Active& active, const RunReport& report) const;
   Status keep(const BranchResult& result);
+  void note_missing_peer(const std::vector<std::string>& peers);
   void forget_unfinished();
 
   const Target& target_;

@@ -23,6 +23,8 @@ Result<Target> make_target(const Recording& recording, const Model& model,
   target.checkpoint = std::move(*checkpoint);
   target.sandbox = sandbox;
   target.sandbox.host_network = false;
+  target.peers =
+      std::make_shared<const std::vector<Conversation>>(conversations_of(recording, model));
   target.sandbox.host_name = info.host_name;
   if (!target.checkpoint.layer.empty()) target.sandbox.layers.push_back(target.checkpoint.layer);
   target.timeout_s = timeout_s > 0 ? timeout_s : std::max(10.0, 10 * info.seconds);
@@ -57,6 +59,7 @@ Result<RunSpec> make_spec(const Target& target, RunKind kind, const std::string&
   spec.sandbox = target.sandbox;
   spec.sandbox.processor = processor;
   spec.beside = target.beside;
+  spec.peers = target.peers;
   if (kind == RunKind::kReplay) {
     spec.recording = target.recording;
     spec.model = target.model;

@@ -15,7 +15,8 @@ struct Target {
   const Model* model = nullptr;
   CheckpointState checkpoint;
   SandboxOptions sandbox;
-  double timeout_s = 0;             // of one run
+  double timeout_s = 0;  // of one run
+  std::shared_ptr<const std::vector<Conversation>> peers;
   std::vector<std::string> beside;  // shell commands that run beside the command
 };
 

@@ -5,12 +5,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/file.h"
 #include "lib/process/json_bytes.h"
 #include "lib/process/replay/live_part.h"
+#include "lib/process/replay/peers.h"
 #include "lib/process/trace/recorder.h"
 
 namespace deadheat::process {
@@ -37,6 +39,7 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
     all["interrupted"] = trace.interrupted;
     all["left_running"] = trace.left_running;
     all["stuck_as"] = trace.stuck_as;
+    all["peers"] = trace.peers;
     all["failed"] = json::array();
     for (const FailedCommand& one : trace.failed)
       all["failed"].push_back(
@@ -69,6 +72,7 @@ Result<RunReport> unpack(const std::string& bytes) {
   trace.interrupted = all["interrupted"];
   trace.left_running = all["left_running"];
   trace.stuck_as = all["stuck_as"];
+  trace.peers = all["peers"].get<std::vector<std::string>>();
   for (const json& one : all["failed"])
     trace.failed.push_back(
         {one["words"].get<std::vector<std::string>>(), one["status"], one["signal"]});
@@ -116,7 +120,10 @@ Command command_of(const RunSpec& spec, const Streams& streams) {
 
 TraceOptions trace_options(const RunSpec& spec) {
   TraceOptions options;
-  options.calls = spec.kind != RunKind::kUndisturbed;
+  // Who is to be sent to a played peer must be stopped where it connects.
+  const bool peers = spec.peers && std::any_of(spec.peers->begin(), spec.peers->end(),
+                                               [](const auto& one) { return one.error == 0; });
+  options.calls = spec.kind != RunKind::kUndisturbed || peers;
   options.note_files = spec.kind == RunKind::kRecord;
   options.timeout_s = spec.timeout_s;
   options.most_tasks = spec.sandbox.most_processes;
@@ -159,8 +166,11 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
   BesideStart inside(sandbox, beside, spec);
   ReplayReport replay;
   std::optional<Result<TraceResult>> result;
+  TraceOptions options = trace_options(spec);
+  std::optional<Peers> peers;
+  if (spec.peers) options.peers = &peers.emplace(*spec.peers);
   const auto run = [&](Controller& controller) {
-    result = Tracer(inside, trace_options(spec), controller).run(command);
+    result = Tracer(inside, options, controller).run(command);
   };
   if (spec.kind == RunKind::kReplay) {
     LivePart replayer(*spec.recording, *spec.model, spec.branch, spec.patience_s,

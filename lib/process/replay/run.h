@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lib/process/replay/beside.h"
+#include "lib/process/replay/conversations.h"
 #include "lib/process/replay/replayer.h"
 #include "lib/process/replay/serial.h"
 #include "lib/process/sandbox/sandbox.h"
@@ -21,9 +22,10 @@ struct RunSpec {
   const Recording* recording = nullptr;             // kReplay: these three
   const Model* model = nullptr;
   Branch branch;
-  RecordingInfo about;  // the command and its surroundings
-  std::string folder;   // there already; gets out, err and, from the sandbox, upper/
-  std::string input;    // file for standard input; empty: nothing to read
+  RecordingInfo about;                                     // the command and its surroundings
+  std::shared_ptr<const std::vector<Conversation>> peers;  // to be played; kRecord: none
+  std::string folder;  // there already; gets out, err and, from the sandbox, upper/
+  std::string input;   // file for standard input; empty: nothing to read
   std::shared_ptr<RecordingWriter> writer;  // gets the events; none: they are not kept
   bool watched = false;  // kRecord by a source outside: not traced, and held until go()
   std::vector<std::string>

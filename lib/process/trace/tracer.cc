@@ -1,9 +1,11 @@
 #include "lib/process/trace/tracer.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sched.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/time.h>
@@ -92,7 +94,10 @@ bool Controller::deliver(TracedTask& /*task*/, const siginfo_t& /*signal*/, bool
 }
 
 Tracer::Tracer(Inside& inside, TraceOptions options, Controller& controller)
-    : inside_(inside), options_(std::move(options)), controller_(controller) {}
+    : inside_(inside),
+      options_(std::move(options)),
+      controller_(controller),
+      outside_(options_.peers) {}
 
 TracedTask* Tracer::find(int id) {
   const auto found = tasks_.find(id);
@@ -121,6 +126,8 @@ Result<TraceResult> Tracer::run(const Command& command) {
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &child_signal, nullptr);
+  if (options_.peers != nullptr)
+    child_news_ = ScopedFd(::signalfd(-1, &child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
   // The child says that it is ready (it may not be traced before), and is told to go on once it is
   // traced.
   int gate[2];
@@ -163,20 +170,28 @@ Result<TraceResult> Tracer::run(const Command& command) {
     int status = 0;
     // While nobody is held the loop sleeps in waitpid itself: two calls and a signal less for each
     // stop.
-    const int id = ::waitpid(-1, &status, someone_stands() ? __WALL | WNOHANG : __WALL);
+    const bool look_only = someone_stands() || plays_peers();
+    const int id = ::waitpid(-1, &status, look_only ? __WALL | WNOHANG : __WALL);
     if (id > 0) {
       handle(id, status);
       release_held();
       pass_turns();
+      serve_peers(false);
+      last_news_ = Clock::now();
       continue;
     }
     if (id < 0 && errno == ECHILD) break;
+    if (serve_peers(false)) continue;
     if (time_is_up()) break;
     interrupt_spinning();
     const bool settled = turns_.settle(tasks_);
     pass_turns();
-    if (!someone_stands()) continue;
+    if (!someone_stands()) {
+      if (plays_peers()) wait_a_moment(20000000);
+      continue;
+    }
     if (settled && nobody_moves()) {
+      if (serve_peers(true)) continue;
       if (controller_.stuck(*this)) {
         release_held();
         pass_turns();
@@ -188,6 +203,7 @@ Result<TraceResult> Tracer::run(const Command& command) {
     }
     wait_a_moment(settled ? 300000 : 50000);
   }
+  result_.peers = outside_.problems();
   return result_;
 }
 
@@ -198,7 +214,25 @@ bool Tracer::someone_stands() const {
          });
 }
 
+// Who waits for an answer that is not due yet gets it if nothing else happens for a moment.
+bool Tracer::serve_peers(bool nobody_moves) {
+  constexpr auto kMoment = std::chrono::milliseconds(5);
+  if (options_.peers == nullptr) return false;
+  const bool served = options_.peers->serve(nobody_moves || Clock::now() - last_news_ > kMoment);
+  if (served) last_news_ = Clock::now();
+  return served;
+}
+
 void Tracer::wait_a_moment(long nanoseconds) {
+  if (child_news_.valid()) {
+    pollfd news[2] = {{child_news_.get(), POLLIN, 0}, {options_.peers->wake_fd(), POLLIN, 0}};
+    const timespec moment{0, std::min(nanoseconds, 6000000L)};
+    ::ppoll(news, 2, &moment, nullptr);
+    signalfd_siginfo taken;
+    while (::read(child_news_.get(), &taken, sizeof taken) > 0) {
+    }
+    return;
+  }
   sigset_t child_signal;
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
@@ -223,6 +257,7 @@ bool Tracer::time_is_up() {
 }
 
 void Tracer::kill_all() {
+  for (const auto& [id, task] : tasks_) outside_.note_waiting(task);
   for (const auto& [id, task] : tasks_) ::kill(id, SIGKILL);
   while (!tasks_.empty()) {
     int status = 0;
@@ -345,7 +380,8 @@ void Tracer::at_entry(TracedTask& task) {
   const SyscallEntry& entry = syscall_entry(call->number);
   if (entry.effect == Effect::kUnmodelled) result_.unmodelled[syscall_name(call->number)]++;
   if (starts_tasks(call->number) && tasks_.size() >= options_.most_tasks) task.fed = {-EAGAIN, ""};
-  if (!task.fed) task.fed = controller_.answer(task);
+  if (const auto error = task.fed ? std::nullopt : outside_.entering(task)) task.fed = {*error, ""};
+  if (const auto answer = controller_.answer(task); answer && !task.fed) task.fed = answer;
   task.held = true;
   if (controller_.may_go(task)) return go(task);
   if (!controller_.held_keeps_turn()) turns_.give_up(task);
@@ -432,6 +468,7 @@ void Tracer::at_exit_of_call(TracedTask& task) {
   if (reads_randomness_ && task.call.number() == SYS_read && result > 0 &&
       task.tracee.is_random_device(static_cast<int>(task.call.argument(0))))
     task.call.attach_read(task.tracee);
+  outside_.leaving(task, result);
   const bool told = result >= 0 && (effect == Effect::kFork || effect == Effect::kExec ||
                                     effect == Effect::kExecAt);
   if (!told) emit(task.call.event());

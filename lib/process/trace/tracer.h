@@ -23,6 +23,7 @@
 
 #include "lib/process/sandbox/sandbox.h"
 #include "lib/process/trace/capture.h"
+#include "lib/process/trace/outside.h"
 #include "lib/process/trace/tracee.h"
 #include "lib/process/trace/turns.h"
 #include "lib/process/trace/wall_clock.h"
@@ -119,11 +120,12 @@ struct TraceResult {
   uint64_t events = 0;
   std::map<std::string, uint64_t> unmodelled;
   std::vector<FailedCommand> failed;  // every process that ended otherwise than with 0
-  std::set<std::string> opened;  // files that were opened or executed, as the sandbox names them
-  std::vector<int> processes;    // all that there were
-  uint64_t interrupted = 0;      // threads of one memory changed over elsewhere than at a call
-  uint64_t left_running = 0;     // still there when the command and all that moved had ended
-  std::string stuck_as;          // why it was ended: "every task waits for another"
+  std::set<std::string> opened;    // files that were opened or executed, as the sandbox names them
+  std::vector<int> processes;      // all that there were
+  uint64_t interrupted = 0;        // threads of one memory changed over elsewhere than at a call
+  uint64_t left_running = 0;       // still there when the command and all that moved had ended
+  std::string stuck_as;            // why it was ended: "every task waits for another"
+  std::vector<std::string> peers;  // what of peers outside was not kept, or not as recorded
 };
 
 struct TraceOptions {
@@ -133,6 +135,7 @@ struct TraceOptions {
   bool note_files = false;  // TraceResult::opened
   size_t most_tasks = 4096;                    // a fork beyond fails with EAGAIN
   std::function<void(std::string_view)> sink;  // gets every event
+  PeerPlayer* peers = nullptr;                 // who answers instead of those outside
 };
 
 class Tracer {
@@ -174,6 +177,8 @@ class Tracer {
   void send_deferred(TracedTask& task);
   void emit_end(TracedTask& task, int status);
   void wait_a_moment(long nanoseconds);
+  bool serve_peers(bool nobody_moves);
+  bool plays_peers() const { return child_news_.valid(); }
   bool time_is_up();
 
   Inside& inside_;
@@ -182,6 +187,9 @@ class Tracer {
   std::map<int, TracedTask> tasks_;
   Turns turns_;
   TraceResult result_;
+  Outside outside_;
+  ScopedFd child_news_;  // readable when a task has stopped or ended; only with peers
+  Clock::time_point last_news_;
   bool reads_randomness_ = false;  // somebody opened the device: what is read from it is kept
   int root_ = 0;
   bool root_ended_ = false;
