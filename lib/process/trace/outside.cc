@@ -20,6 +20,7 @@ namespace {
 
 constexpr uint64_t kMostKept = 64u << 20;  // bytes of one conversation
 constexpr size_t kAddressRoom = 28;
+constexpr uint64_t kOnePiece = 16384;
 constexpr uint64_t kMostMessages = 1024;  // the kernel's own limit of one call
 
 bool goes_on_later(int64_t result) { return result == -EINPROGRESS || was_interrupted(result); }
@@ -117,7 +118,19 @@ PeerAddress Outside::addressed(const TracedTask& task) const {
   return bytes ? PeerAddress::of(*bytes) : PeerAddress();
 }
 
+// Short enough to arrive in one piece when it is played: then it is read in one piece again.
+void Outside::read_less(TracedTask& task) const {
+  const uint32_t number = task.call.number();
+  if (number != SYS_read && number != SYS_recvfrom) return;
+  if (task.call.argument(2) <= kOnePiece) return;
+  if (number == SYS_recvfrom && (task.call.argument(3) & MSG_WAITALL)) return;
+  const auto socket = inode(task);
+  const auto known = socket ? sockets_.find(*socket) : sockets_.end();
+  if (known != sockets_.end() && !known->second.datagram) task.change_argument(2, kOnePiece);
+}
+
 std::optional<int64_t> Outside::entering(TracedTask& task) {
+  if (!sockets_.empty()) read_less(task);
   const PeerAddress peer = addressed(task);
   if (const auto postponed = beginning_.find(task.id()); postponed != beginning_.end()) {
     if (postponed->second.peer == peer) return std::nullopt;  // the same call, made again

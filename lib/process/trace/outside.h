@@ -67,6 +67,7 @@ class Outside {
   };
   std::optional<uint64_t> inode(const TracedTask& task) const;
   PeerAddress addressed(const TracedTask& task) const;
+  void read_less(TracedTask& task) const;
   void begin(TracedTask& task, const Begin& how, int64_t result);
   void attach(TracedTask& task, Socket& socket, uint32_t what, std::string bytes, uint64_t size);
   void attach_messages(TracedTask& task, Socket& socket, uint32_t what, int64_t result);
