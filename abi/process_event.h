@@ -82,8 +82,8 @@ enum deadheat_process_attachment_type {
   DEADHEAT_ATTACH_ARGUMENTS = 8,  // of exec: argv, each with its zero
   DEADHEAT_ATTACH_POLLED = 9,     // struct deadheat_process_polled each
   DEADHEAT_ATTACH_CLONE = 10,     // FORK: uint64_t flags as the call was given them
-  DEADHEAT_ATTACH_PEER = 11,      // struct deadheat_process_peer, then bytes: one step of a
-                              // conversation with somebody outside the sandbox
+  // struct deadheat_process_peer, then bytes: a step of a conversation with the outside
+  DEADHEAT_ATTACH_PEER = 11,
 };
 
 enum deadheat_process_peer_step {

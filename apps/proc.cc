@@ -59,6 +59,7 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
     std::fprintf(stderr,
                  "deadheat: warning: %s events were lost; orders around them are not known\n",
                  with_thousands(info->lost).c_str());
+  say_problems(info->not_kept);
   for (const auto& [name, count] : info->unmodelled)
     std::fprintf(stderr, "deadheat: warning: %s calls of %s are not modelled\n",
                  with_thousands(count).c_str(), name.c_str());

@@ -85,7 +85,8 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.order = info.lost == 0;
   info.guarantees.signals = traced;
   info.guarantees.time = traced;
-  info.guarantees.payload = traced && ended.report.trace.peers.empty();
+  info.not_kept = ended.report.trace.peers;
+  info.guarantees.payload = traced && info.not_kept.empty();
   info.guarantees.addresses = true;
   info.guarantees.memory = traced && ended.report.trace.interrupted == 0;
 }

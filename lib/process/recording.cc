@@ -207,7 +207,9 @@ std::vector<std::string> missing_guarantees(const RecordingInfo& info) {
   if (!has.time) missing.emplace_back("not recorded: clocks; runs in another order see today's");
   if (!has.signals)
     missing.emplace_back("not recorded: where signals fell; they come when they come");
-  if (!has.payload) missing.emplace_back("not recorded: randomness and what came from the network");
+  if (!has.payload && info.not_kept.empty())
+    missing.emplace_back("not recorded: randomness and what came from the network");
+  missing.insert(missing.end(), info.not_kept.begin(), info.not_kept.end());
   if (!has.memory)
     missing.emplace_back(
         "not recorded: in which order threads used their memory; that order is not repeated");

@@ -49,7 +49,8 @@ struct RecordingInfo {
   Guarantees guarantees;
   uint64_t events = 0, lost = 0;
   std::map<std::string, uint64_t>
-      unmodelled;  // calls that touch something shared and are not modelled
+      unmodelled;                     // calls that touch something shared and are not modelled
+  std::vector<std::string> not_kept;  // of what came from outside, a line each
   int32_t root_task = 0;
   int status = 0, signal = 0;  // how the command ended
   bool timed_out = false;

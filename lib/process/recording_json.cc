@@ -47,6 +47,7 @@ RecordingInfo read_info(const Json& from) {
   read_field(from, "events", info.events);
   read_field(from, "lost", info.lost);
   read_field(from, "unmodelled", info.unmodelled);
+  read_words(from, "not_kept", info.not_kept);
   read_field(from, "root_task", info.root_task);
   read_field(from, "status", info.status);
   read_field(from, "signal", info.signal);
@@ -84,6 +85,7 @@ std::string to_json(const RecordingInfo& info) {
       {"events", info.events},
       {"lost", info.lost},
       {"unmodelled", info.unmodelled},
+      {"not_kept", words_to_json(info.not_kept)},
       {"root_task", info.root_task},
       {"status", info.status},
       {"signal", info.signal},

@@ -40,6 +40,18 @@ for word in (b"one", b"two"):
     answer, sender = asked.recvfrom(100)
     print(answer.decode(), sender[0], sender[1] == int(sys.argv[1]))
 """
+# As a resolver does: a number of its own in every run.
+NAME = f"""
+import os, socket
+asked = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+asked.settimeout(20)
+asked.connect(("{OUTSIDE}", 53))
+number = os.urandom(2)
+asked.send(number + b" name?")
+answer = asked.recv(100)
+assert answer[:2] == number, (answer, number)
+print(answer[2:].decode())
+"""
 # Both talk to the peer before; the second reads what the first makes, and only its long way there makes that come out well.
 RACY = """
 mkdir w; cd w
@@ -95,7 +107,7 @@ class Case(unittest.TestCase):
     def setUp(self):
         self.folder = tempfile.mkdtemp(prefix="deadheat-peers-")
         self.addCleanup(shutil.rmtree, self.folder, True)
-        for name, text in (("fetch.py", FETCH), ("ask.py", ASK)):
+        for name, text in (("fetch.py", FETCH), ("ask.py", ASK), ("name.py", NAME)):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
 
@@ -114,32 +126,32 @@ class Case(unittest.TestCase):
         self.addCleanup(close)
         return server.server_address[1], close
 
-    def answer_datagrams(self):
+    def answer_datagrams(self, port=0):
         answering = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-        answering.bind((OUTSIDE, 0))
+        answering.bind((OUTSIDE, port))
 
         def answer():
             while True:
                 word, sender = answering.recvfrom(100)
                 if word == b"end":
                     return
-                answering.sendto(word.upper(), sender)
+                answering.sendto(word[:2] + word[2:].upper() if port == 53 else word.upper(), sender)
         thread = threading.Thread(target=answer, daemon=True)
         thread.start()
-        port = answering.getsockname()[1]
+        where = answering.getsockname()
 
         def close():
-            answering.sendto(b"end", (OUTSIDE, port))
+            answering.sendto(b"end", where)
             thread.join()
             answering.close()
-        return port, close
+        return where[1], close
 
     def proc(self, *words):
         return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace", cwd=self.folder,
                               stdin=subprocess.DEVNULL, timeout=250, check=False)
 
-    def record(self, *command):
-        done = self.proc("record", "--host-network", "-o", "rec", "--", *command)
+    def record(self, *command, options=("--host-network",)):
+        done = self.proc("record", *options, "-o", "rec", "--", *command)
         if done.returncode == 77:
             self.skipTest(done.stderr.strip())
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -201,9 +213,12 @@ class Replayed(Case):
     def test_a_connection_that_was_refused(self):
         port, close = self.serve()
         close()
-        recorded = self.record("sh", "-c", f"{self.fetch(port)} /hello 2> /dev/null || echo refused")
-        self.assertEqual(recorded.stdout, "refused\n")
-        self.replayed_alike(recorded)
+        for options in (["--host-network"], []):
+            with self.subTest(options):
+                recorded = self.record("sh", "-c", f"{self.fetch(port)} /hello 2> /dev/null || echo refused", options=options)
+                self.assertEqual(recorded.stdout, "refused\n")
+                self.replayed_alike(recorded)
+                shutil.rmtree(os.path.join(self.folder, "rec"))
 
     @unittest.skipUnless(shutil.which("openssl") and shutil.which("curl"), "no openssl or no curl")
     def test_encrypted(self):
@@ -236,7 +251,17 @@ class Validated(Case):
         close()
         done = self.proc("validate", "rec")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertNotIn("does not count", done.stderr)
+        self.assertNotIn("does not count", done.stdout + done.stderr)
+
+    def test_numbers_of_name_queries_are_those_of_the_run(self):
+        _, close = self.answer_datagrams(53)
+        recorded = self.record("sh", "-c", RACY.format(fetch=f"{PYTHON} {self.folder}/name.py"))
+        close()
+        self.assertIn("1", recorded.stdout)
+        done = self.proc("validate", "rec")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertNotIn("does not count", done.stdout + done.stderr)
+        self.assertNotIn("undisturbed runs failed", done.stderr)
 
     def test_what_was_not_recorded_is_no_harm(self):
         port, close = self.serve()

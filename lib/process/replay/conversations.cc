@@ -2,7 +2,6 @@
 
 #include <sys/syscall.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -16,7 +15,7 @@ constexpr size_t kAddressRoom = 28;
 
 struct Collected {
   Conversation conversation;
-  std::vector<std::pair<uint64_t, ConversationStep>> steps;  // with their place in the recording
+  std::multimap<uint64_t, ConversationStep> steps;  // by their place in the recording
 };
 
 void add_step(Collected& to, const deadheat_process_event& event, const deadheat_process_peer& peer,
@@ -34,13 +33,13 @@ void add_step(Collected& to, const deadheat_process_event& event, const deadheat
     }
     // Others may have seen the answer before the call that asked was over.
     case DEADHEAT_PEER_SENT:
-      to.steps.push_back({event.begin, {Kind::kSent, peer.size, std::string(bytes)}});
+      to.steps.insert({event.begin, {Kind::kSent, peer.size, std::string(bytes)}});
       return;
     case DEADHEAT_PEER_RECEIVED:
-      to.steps.push_back({event.end, {Kind::kReceived, peer.size, std::string(bytes)}});
+      to.steps.insert({event.end, {Kind::kReceived, peer.size, std::string(bytes)}});
       return;
     case DEADHEAT_PEER_NOTHING:
-      to.steps.push_back({event.end, {Kind::kNothing, 0, ""}});
+      to.steps.insert({event.end, {Kind::kNothing, 0, ""}});
       return;
     case DEADHEAT_PEER_FAILED:
       to.conversation.failed_later = true;
@@ -85,8 +84,6 @@ std::vector<Conversation> conversations_of(const Recording& recording, const Mod
   }
   std::vector<Conversation> result;
   for (Collected& one : all) {
-    std::stable_sort(one.steps.begin(), one.steps.end(),
-                     [](const auto& a, const auto& b) { return a.first < b.first; });
     for (auto& [place, step] : one.steps) one.conversation.steps.push_back(std::move(step));
     if (one.conversation.peer.is_there()) result.push_back(std::move(one.conversation));
   }
