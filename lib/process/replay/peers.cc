@@ -25,8 +25,7 @@ const sockaddr* as_address(const std::string& bytes) {
 
 }  // namespace
 
-Peers::Peers(const std::vector<Conversation>& recorded)
-    : events_(::epoll_create1(EPOLL_CLOEXEC)), talks_(recorded.size()) {
+Peers::Peers(const std::vector<Conversation>& recorded) : talks_(recorded.size()) {
   std::set<PeerAddress> own;
   std::set<std::pair<PeerAddress, bool>> places;
   for (size_t i = 0; i < recorded.size(); i++) {
@@ -43,6 +42,7 @@ Peers::Peers(const std::vector<Conversation>& recorded)
     if (needed && !own_every_address(family, own))
       problems_.insert("the recorded peers cannot be played here: no address can be given to them");
   }
+  if (!places.empty()) events_ = ScopedFd(::epoll_create1(EPOLL_CLOEXEC));
   for (const auto& [peer, datagram] : places) listen_at(peer, datagram);
 }
 

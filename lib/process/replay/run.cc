@@ -126,6 +126,7 @@ TraceOptions trace_options(const RunSpec& spec) {
   options.calls = spec.kind != RunKind::kUndisturbed || peers;
   options.note_files = spec.kind == RunKind::kRecord;
   options.timeout_s = spec.timeout_s;
+  options.host_network = spec.sandbox.host_network;
   options.most_tasks = spec.sandbox.most_processes;
   if (spec.writer)
     options.sink = [writer = spec.writer.get()](std::string_view event) { writer->append(event); };

@@ -237,7 +237,7 @@ void Outside::attach_messages(TracedTask& task, Socket& socket, uint32_t what, i
 // The other directions to the outside, which nobody plays.
 void Outside::note_stranger(const TracedTask& task, int64_t result) {
   const uint32_t number = task.call.number();
-  if (player_ != nullptr || result < 0) return;
+  if (!host_network_ || result < 0) return;
   if (number == SYS_accept || number == SYS_accept4) {
     const ScopedFd made = borrow(task, static_cast<int>(result));
     const PeerAddress from = made.valid() ? PeerAddress::partner_of(made.get()) : PeerAddress();

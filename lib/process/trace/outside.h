@@ -36,13 +36,13 @@ class PeerPlayer {
   virtual void waits_in_vain(size_t conversation) = 0;  // the run was ended meanwhile
   // Takes and gives what there is. `idle`: nobody goes on by himself. True: something was done.
   virtual bool serve(bool idle) = 0;
-  virtual int wake_fd() const = 0;                        // readable when there is something to do
+  virtual int wake_fd() const = 0;  // readable when there is something to do; -1: nobody to play
   virtual std::vector<std::string> problems() const = 0;  // what was not as recorded, a line each
 };
 
 class Outside {
  public:
-  explicit Outside(PeerPlayer* player) : player_(player) {}
+  Outside(PeerPlayer* player, bool host_network) : player_(player), host_network_(host_network) {}
 
   // At the entry of a call: the result that it gets instead of being made.
   std::optional<int64_t> entering(TracedTask& task);
@@ -74,6 +74,7 @@ class Outside {
   void note_stranger(const TracedTask& task, int64_t result);
 
   PeerPlayer* player_;
+  bool host_network_;
   uint64_t numbers_ = 0;
   std::map<uint64_t, Socket> sockets_;  // by inode
   std::map<int, Begin> beginning_;      // by task

@@ -97,7 +97,7 @@ Tracer::Tracer(Inside& inside, TraceOptions options, Controller& controller)
     : inside_(inside),
       options_(std::move(options)),
       controller_(controller),
-      outside_(options_.peers) {}
+      outside_(options_.peers, options_.host_network) {}
 
 TracedTask* Tracer::find(int id) {
   const auto found = tasks_.find(id);
@@ -126,7 +126,7 @@ Result<TraceResult> Tracer::run(const Command& command) {
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
   ::sigprocmask(SIG_BLOCK, &child_signal, nullptr);
-  if (options_.peers != nullptr)
+  if (options_.peers != nullptr && options_.peers->wake_fd() >= 0)
     child_news_ = ScopedFd(::signalfd(-1, &child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
   // The child says that it is ready (it may not be traced before), and is told to go on once it is
   // traced.

@@ -136,6 +136,7 @@ struct TraceOptions {
   size_t most_tasks = 4096;                    // a fork beyond fails with EAGAIN
   std::function<void(std::string_view)> sink;  // gets every event
   PeerPlayer* peers = nullptr;                 // who answers instead of those outside
+  bool host_network = false;                   // they are there
 };
 
 class Tracer {
