@@ -6,7 +6,7 @@
 #include <cstring>
 #include <map>
 
-#include "lib/process/trace/tracer.h"
+#include "lib/process/event.h"
 
 namespace deadheat::process {
 namespace {

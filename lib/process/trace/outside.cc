@@ -13,6 +13,7 @@
 
 #include "abi/process_event.h"
 #include "lib/base/scoped_fd.h"
+#include "lib/process/event.h"
 #include "lib/process/trace/tracer.h"
 
 namespace deadheat::process {
