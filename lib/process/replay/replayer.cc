@@ -4,10 +4,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 
 #include <algorithm>
-#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <utility>
@@ -16,47 +14,6 @@
 #include "lib/process/syscall_table.h"
 
 namespace deadheat::process {
-namespace {
-
-constexpr size_t kLookAhead = 32;  // recorded events that may be missing in between
-constexpr size_t kLookAheadPlain =
-    4;  // for calls without a name: the next wait looks like any other
-
-// The first argument is a descriptor, which a repeated execution gives the same number.
-bool is_about_a_descriptor(Effect effect) {
-  switch (effect) {
-    case Effect::kRead:
-    case Effect::kReadAt:
-    case Effect::kWrite:
-    case Effect::kWriteAt:
-    case Effect::kSeek:
-    case Effect::kClose:
-    case Effect::kDup:
-    case Effect::kDup2:
-    case Effect::kFstat:
-    case Effect::kGetdents:
-    case Effect::kFcntl:
-    case Effect::kFlock:
-    case Effect::kTruncateFd:
-    case Effect::kChangeMetaFd:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// Equal, or names of temporary files that differ in one stretch of letters and digits: those may
-// come from a clock.
-bool is_same_name(std::string_view recorded, std::string_view now) {
-  if (recorded == now) return true;
-  if (recorded.size() != now.size() || recorded.find("tmp") == std::string_view::npos) return false;
-  const auto first = std::mismatch(recorded.begin(), recorded.end(), now.begin()).first;
-  const auto last = std::mismatch(recorded.rbegin(), recorded.rend(), now.rbegin()).first.base();
-  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  return last - first <= 12 && std::all_of(first, last, is_plain);
-}
-
-}  // namespace
 
 Replayer::Replayer(const Recording& recording, const Model& model, const Branch& branch,
                    double patience_s)
@@ -75,83 +32,6 @@ Replayer::State& Replayer::state(const TracedTask& task) {
     state.steps = steps != nullptr ? steps : &kNothing;
   }
   return state;
-}
-
-bool Replayer::matches(const Event& event, const TracedTask& task) const {
-  const deadheat_process_event& head = event.head();
-  if (head.kind != DEADHEAT_PROCESS_SYSCALL && head.kind != DEADHEAT_PROCESS_FORK &&
-      head.kind != DEADHEAT_PROCESS_EXEC)
-    return false;
-  if (head.number != task.call.number()) return false;
-  const SyscallEntry& entry = syscall_entry(head.number);
-  const bool same_first = head.arguments[0] == task.call.argument(0);
-  if (is_about_a_descriptor(entry.effect) && !same_first) return false;
-  // Threads wait at addresses, and those are the same again.
-  if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
-    return false;
-  if (head.number == SYS_clock_gettime && !same_first) return false;
-  for (uint16_t argument = 0; argument < 4; argument++) {
-    if (!(entry.capture & (kPath0 << argument))) continue;
-    const auto recorded = event.path(argument);
-    const std::string* now = task.call.path(argument);
-    if (recorded && now != nullptr && !is_same_name(*recorded, *now)) return false;
-  }
-  return true;
-}
-
-// Finds the recorded call that the task is about to make.
-void Replayer::look_up(State& state, const TracedTask& task) {
-  state.current.reset();
-  state.forced = state.forked = false;
-  const bool named =
-      (syscall_entry(task.call.number()).capture & (kPath0 | kPath1 | kPath2 | kPath3)) != 0;
-  const size_t end =
-      std::min(state.steps->size(), state.next + (named ? kLookAhead : kLookAheadPlain));
-  for (size_t at = state.next; at < end; at++) {
-    const OrderPlan::Step& step = (*state.steps)[at];
-    if (!matches(recording_.events()[step.event], task)) continue;
-    for (size_t missed = state.next; missed < at; missed++) {
-      const OrderPlan::Step& one = (*state.steps)[missed];
-      const uint16_t kind = recording_.events()[one.event].head().kind;
-      if (kind == DEADHEAT_PROCESS_SYSCALL || kind == DEADHEAT_PROCESS_FORK ||
-          kind == DEADHEAT_PROCESS_EXEC) {
-        note("not made", recording_.events()[one.event], task);
-        report_.skipped++;
-      }
-      if (one.node != kNoNode) plan_.done(one.node);
-    }
-    state.next = at + 1;
-    state.current = step;
-    report_.matched++;
-    state.strayed = 0;
-    return;
-  }
-  const std::string made = task.call.event();
-  note("not recorded", Event(made.data()), task);
-  report_.extra++;
-  state.strayed++;
-}
-
-void Replayer::note(const char* what, const Event& event, const TracedTask& task) {
-  if (!report_.first.empty()) return;
-  report_.first = syscall_name(event.head().number);
-  for (uint16_t argument = 0; argument < 4; argument++)
-    if (const auto path = event.path(argument)) report_.first += " " + std::string(*path);
-  report_.first += " of process " + std::to_string(task.process) + " was " + what;
-}
-
-void Replayer::look_up_end(State& state) {
-  state.looked_for_end = true;
-  state.current.reset();
-  for (size_t at = state.next; at < state.steps->size(); at++) {
-    const OrderPlan::Step& step = (*state.steps)[at];
-    if (recording_.events()[step.event].head().kind == DEADHEAT_PROCESS_EXIT) {
-      state.current = step;
-      state.next = at + 1;
-      return;
-    }
-    if (step.node != kNoNode) plan_.done(step.node);
-  }
 }
 
 std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task) {
@@ -206,66 +86,6 @@ bool Replayer::may_go_now(State& state) {
     return static_cast<size_t>(place) == anchors_done_ && plan_.waits_for(node) == kNoNode;
   if (!branch_.order.empty() && !plan_.in_cut(node)) return false;  // the end of the cut
   return plan_.waits_for(node) == kNoNode;
-}
-
-// The recording has a signal right after this call that broke it off; 0: none.
-int Replayer::signal_follows(const State& state) const {
-  if (state.next >= state.steps->size()) return 0;
-  const deadheat_process_event& after =
-      recording_.events()[(*state.steps)[state.next].event].head();
-  const bool broke_off = after.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED && after.arguments[2] != 0;
-  return broke_off ? static_cast<int>(after.number) : 0;
-}
-
-// Answered with the recorded "interrupted", whatever it would find now. Not those that wait with
-// another mask: the signal comes only inside them. Not those with a time limit: the kernel keeps
-// its rest. Not threads: another may take the signal.
-bool Replayer::can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const {
-  constexpr int64_t kRestartWithRest = -516;
-  if (!was_interrupted(result) || result == kRestartWithRest || task.memory != 0) return false;
-  const int signal = signal_follows(state);
-  const auto mask = task.tracee.signal_mask();
-  return signal != 0 && mask && (*mask & (uint64_t{1} << (signal - 1))) == 0;
-}
-
-// Such a signal must be there before the call is made.
-bool Replayer::signal_is_due(const State& state, const TracedTask& task) const {
-  const int signal = signal_follows(state);
-  return signal == 0 || state.forced || has_signal(task, signal, false);
-}
-
-// Signals of one number do not queue: a child that ends before its parent was told of an earlier
-// end takes that news with it.
-bool Replayer::parent_heard_of_others(const State& mine, const TracedTask& task) const {
-  const size_t dot = task.path.rfind('.');
-  if (!mine.current || mine.forced || dot == std::string::npos) return true;
-  const auto parent = states_.find(task.path.substr(0, dot));
-  if (parent == states_.end()) return true;
-  const uint64_t now = recording_.events()[mine.current->event].head().begin;
-  const State& its = parent->second;
-  for (size_t at = its.next; at < its.steps->size(); at++) {
-    const deadheat_process_event& head = recording_.events()[(*its.steps)[at].event].head();
-    if (head.begin > now) return true;
-    if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED && head.number == SIGCHLD) return false;
-  }
-  return true;
-}
-
-bool Replayer::has_signal(const TracedTask& task, int signal, bool open) const {
-  const bool kept = std::any_of(task.deferred.begin(), task.deferred.end(),
-                                [&](const siginfo_t& one) { return one.si_signo == signal; });
-  if (!kept && !task.tracee.pending(signal)) return false;
-  const auto mask = open ? task.tracee.signal_mask() : std::nullopt;
-  return !mask || (*mask & (uint64_t{1} << (signal - 1))) == 0;
-}
-
-// A signal that came after the call, and before the program's own code went on.
-bool Replayer::may_run_on(TracedTask& task) {
-  State& mine = state(task);
-  if (live_ || mine.next >= mine.steps->size() || std::exchange(mine.forced, false)) return true;
-  const deadheat_process_event& head = recording_.events()[(*mine.steps)[mine.next].event].head();
-  if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return true;
-  return has_signal(task, static_cast<int>(head.number), false);
 }
 
 bool Replayer::may_go(TracedTask& task) {
@@ -388,78 +208,6 @@ void Replayer::ended(TracedTask& task) {
   // What it did not do will not come.
   for (; mine.next < mine.steps->size(); mine.next++)
     if ((*mine.steps)[mine.next].node != kNoNode) plan_.done((*mine.steps)[mine.next].node);
-}
-
-// The call before which the branch wants the signal that came later in the recording.
-bool Replayer::is_to_be_met_early(const State& state) const {
-  return branch_.change == BranchChange::kSignalEarlier && anchors_done_ < 2 && state.current &&
-         state.current->node == branch_.order[2];
-}
-
-bool Replayer::stands_for_early_signal(const State& state) const {
-  return branch_.change == BranchChange::kSignalEarlier && !live_ &&
-         state.next < state.steps->size() && (*state.steps)[state.next].node == branch_.order[2];
-}
-
-int Replayer::signal_of_branch() const {
-  for (const uint32_t node : branch_.order) {
-    const deadheat_process_event& head = recording_.events()[model_.nodes[node].event].head();
-    if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED) return static_cast<int>(head.number);
-  }
-  return 0;
-}
-
-// The call that a signal broke off in the recording, and is to end by itself now.
-bool Replayer::is_to_end_first(const State& state) const {
-  return branch_.change == BranchChange::kSignalLater && state.current &&
-         state.current->node == branch_.order[1];
-}
-
-// The recording has that signal before the task's next call; or the branch.
-bool Replayer::comes_next(const State& state, int signal) const {
-  constexpr uint32_t kLost =
-      16;  // calls in a row that were not recorded: its places say nothing now
-  if (state.strayed > kLost) return true;
-  if (stands_for_early_signal(state) && state.awaited == signal) return anchors_done_ == 1;
-  for (size_t at = state.next; at < state.steps->size(); at++) {
-    const deadheat_process_event& head = recording_.events()[(*state.steps)[at].event].head();
-    if (head.kind == DEADHEAT_PROCESS_SIGNAL_SENT) continue;
-    if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return false;
-    if (static_cast<int>(head.number) == signal) return true;
-  }
-  return true;
-}
-
-bool Replayer::deliver(TracedTask& task, const siginfo_t& signal, bool at_call) {
-  return at_call && (live_ || comes_next(state(task), signal.si_signo));
-}
-
-bool Replayer::send_again(TracedTask& task, int signal) {
-  if (live_) return true;
-  const State& mine = state(task);
-  // A fork with a signal waiting is not made; one that was made is over when the signal comes.
-  const bool fork =
-      mine.current && recording_.events()[mine.current->event].head().kind == DEADHEAT_PROCESS_FORK;
-  return comes_next(mine, signal) && (!fork || mine.forked);
-}
-
-void Replayer::delivered(TracedTask& task, int signal) {
-  State& mine = state(task);
-  if (stands_for_early_signal(mine) && mine.awaited == signal) {
-    report_.reached = true;
-    return go_live(tracer_->next_number());
-  }
-  const size_t end = std::min(mine.steps->size(), mine.next + kLookAhead);
-  for (size_t at = mine.next; at < end; at++) {
-    const OrderPlan::Step& step = (*mine.steps)[at];
-    const deadheat_process_event& head = recording_.events()[step.event].head();
-    if (head.kind == DEADHEAT_PROCESS_SYSCALL) return;
-    if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || static_cast<int>(head.number) != signal)
-      continue;
-    mine.next = at + 1;
-    finish(step, head.end);
-    return;
-  }
 }
 
 // Stands where the branch wants it to stand, so that others go ahead of it.
