@@ -125,7 +125,12 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   if (!mine.current || task.ending) return;
   const Event& event = recording_.events()[mine.current->event];
   clock_.made(event);
-  if (is_to_end_first(mine)) task.block_signals();
+  if (is_to_end_first(mine)) {
+    const uint32_t number = event.head().number;
+    if (number == SYS_rt_sigsuspend || number == SYS_pause)
+      return diverge(describe(mine.current->node) + " waits for nothing but the signal", true);
+    task.block_signals();
+  }
   if (event.head().number == SYS_futex && event.head().result == 0) wait_longer(task);
   // From a pipe not more than then, though more may be there.
   if (event.head().number == SYS_read && event.head().result > 0 &&
