@@ -14,6 +14,7 @@
 #include "lib/base/text.h"
 #include "lib/live/places.h"
 #include "lib/sampler/findings.h"
+#include "lib/sampler/ptrace/guard.h"
 #include "lib/sampler/ptrace/ptrace_backend.h"
 
 namespace deadheat::apps {
@@ -103,24 +104,13 @@ int end_of_program(const PtraceBackend& backend, const sampler::SessionResult& r
   return const_cast<PtraceBackend&>(backend).wait_for_end();
 }
 
-int run_watch(WatchArguments& arguments) {
-  if (arguments.program.empty() == (arguments.process == 0))
-    return fail({"watch what? give a program after --, or -p PID",
-                 "deadheat watch -- ./program, or deadheat watch -p 4711"});
-  const auto share = share_of(arguments.budget);
-  if (!share) return fail(share.error());
-  arguments.session.budget = share.value();
-  arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
-  sigset_t ours, before;
-  ::sigemptyset(&ours);
-  for (const int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&ours, signal);
-  ::sigprocmask(SIG_BLOCK, &ours, &before);
+// In the guarded child.
+int watch_here(WatchArguments& arguments) {
   Watched watched;
   std::thread([&] { watch_target(arguments, watched); }).join();
   if (!watched.backend) return fail(watched.error, watched.code);
   const sampler::SessionResult& result = watched.result;
-  int code = arguments.program.empty() ? 0 : end_of_program(*watched.backend, result);
-  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  const int code = arguments.program.empty() ? 0 : end_of_program(*watched.backend, result);
   say_figures(result, arguments.budget);
   if (result.sites == 0 && result.collisions.empty()) {
     fail({"nothing to watch: no instruction of the chosen code accesses shared memory",
@@ -129,6 +119,17 @@ int run_watch(WatchArguments& arguments) {
   }
   const int verdict = emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);
   return verdict != kNothingFound ? verdict : code;
+}
+
+int run_watch(WatchArguments& arguments) {
+  if (arguments.program.empty() == (arguments.process == 0))
+    return fail({"watch what? give a program after --, or -p PID",
+                 "deadheat watch -- ./program, or deadheat watch -p 4711"});
+  const auto share = share_of(arguments.budget);
+  if (!share) return fail(share.error());
+  arguments.session.budget = share.value();
+  arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
+  return sampler::run_guarded(arguments.program.empty(), [&] { return watch_here(arguments); });
 }
 
 void add_watch_options(CLI::App& app, WatchArguments& arguments) {

@@ -19,6 +19,9 @@ struct CodePlace {
   friend auto operator<=>(const CodePlace&, const CodePlace&) = default;
 };
 
+// What an access is in the source; see nature.h.
+enum class Nature : uint8_t { kUnknown, kPlain, kAtomic };
+
 struct Side {
   std::string thread;  // "4711 'worker'"
   CodePlace place;
@@ -26,6 +29,7 @@ struct Side {
   bool reads = false, writes = false;  // both false: not known
   bool locked = false;
   bool in_loader = false;  // code of the dynamic linker
+  Nature nature = Nature::kUnknown;
   uint64_t address = 0;
   uint32_t size = 0;
   std::vector<CodePlace> stack;  // callers, innermost first, without `place`

@@ -5,6 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/live/places.h"
 #include "lib/model/normalize.h"
+#include "lib/sampler/nature.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -28,20 +29,32 @@ class Names {
     return out;
   }
 
-  // "global g_total", else the address.
-  std::string location(uint64_t address, uint64_t size, std::string& variable) {
+  std::optional<symbols::GlobalName> global(uint64_t address, uint64_t size) {
     for (size_t i = 0; i < modules_.size(); ++i) {
       // Variables that begin as zero lie behind the file's mappings.
       constexpr uint64_t kBehind = 64 << 20;
       if (address < modules_[i].begin || address >= modules_[i].end + kBehind) continue;
-      const auto named = symbolizer_.global(ids_[i], address - modules_[i].bias, size);
-      if (!named) continue;
-      variable = live::variable_of(*named);
-      return "global " + named->name + named->part +
-             (named->part.empty() && named->offset > 0 ? " + " + std::to_string(named->offset)
-                                                       : std::string());
+      auto named = symbolizer_.global(ids_[i], address - modules_[i].bias, size);
+      if (named) return named;
     }
-    return hex(address);
+    return std::nullopt;
+  }
+
+  // "global g_total", else the address.
+  std::string location(uint64_t address, uint64_t size, std::string& variable) {
+    const auto named = global(address, size);
+    if (!named) return hex(address);
+    variable = live::variable_of(*named);
+    return "global " + named->name + named->part +
+           (named->part.empty() && named->offset > 0 ? " + " + std::to_string(named->offset)
+                                                     : std::string());
+  }
+
+  Nature nature(const Side& side, uint64_t address) {
+    if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
+    const auto module = ids_[static_cast<size_t>(side.place.module)];
+    return nature_of(symbolizer_,
+                     {module, side.place.address, side.text, global(address, side.size)});
   }
 
   symbols::Symbolizer& symbolizer() { return symbolizer_; }
@@ -58,9 +71,17 @@ class Names {
 };
 
 AccessKind kind_of(const Side& side) {
-  if (side.writes) return side.locked ? AccessKind::kAtomicWrite : AccessKind::kWrite;
-  if (side.reads) return side.locked ? AccessKind::kAtomicRead : AccessKind::kRead;
+  const bool atomic = side.locked || side.nature == Nature::kAtomic;
+  if (side.writes) return atomic ? AccessKind::kAtomicWrite : AccessKind::kWrite;
+  if (side.reads) return atomic ? AccessKind::kAtomicRead : AccessKind::kRead;
   return AccessKind::kUnknown;
+}
+
+// Two accesses at one time, one of them writing: a data race as soon as one of them is plain.
+bool is_race(const Collision& seen) {
+  if (!seen.other || (!seen.other->reads && !seen.other->writes)) return false;
+  return (seen.held.writes || seen.other->writes) &&
+         (seen.held.nature == Nature::kPlain || seen.other->nature == Nature::kPlain);
 }
 
 std::string value_text(const std::vector<uint8_t>& bytes) {
@@ -99,6 +120,13 @@ std::string why(const Collision& collision) {
               ? "the value stayed " + value_text(collision.before)
               : "the value went from " + value_text(collision.before) + " to " +
                     value_text(collision.after);
+  const bool held_plain = held.nature == Nature::kPlain;
+  const bool other_plain = collision.other->nature == Nature::kPlain;
+  if (is_race(collision))
+    return text + "; by debug information " +
+           (held_plain && other_plain ? "both accesses are plain"
+            : held_plain              ? "the first access is plain"
+                                      : "the second access is plain");
   if (!held.locked && !collision.other->locked)
     text +=
         "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
@@ -108,7 +136,8 @@ std::string why(const Collision& collision) {
 
 model::Access access_of(Names& names, const Side& side, model::Site& site) {
   model::Access access;
-  access.kind = side.locked ? kind_of(side) : AccessKind::kUnknown;
+  access.kind =
+      side.locked || side.nature != Nature::kUnknown ? kind_of(side) : AccessKind::kUnknown;
   access.size = side.size;
   access.thread = side.thread;
   access.stack = live::frames_of(names.symbolizer(), names.stack(side));
@@ -122,7 +151,8 @@ model::Access access_of(Names& names, const Side& side, model::Site& site) {
 
 model::Finding finding_of(Names& names, const Collision& collision) {
   model::Finding finding;
-  finding.candidate.kind = model::CandidateKind::kCollision;
+  finding.candidate.kind =
+      is_race(collision) ? model::CandidateKind::kDataRace : model::CandidateKind::kCollision;
   finding.candidate.found_by = {"watch"};
   model::Evidence& evidence = finding.evidence.emplace_back();
   const auto add = [&](const char* name, const Side& side) {
@@ -155,6 +185,16 @@ model::Finding finding_of(Names& names, const Collision& collision) {
   return finding;
 }
 
+// What the source says of both sides, and whether it is reported then.
+Rule by_source(Names& names, Collision& collision, NotReported& rules) {
+  const uint64_t address = collision.held.address;
+  collision.held.nature = names.nature(collision.held, address);
+  if (collision.other)
+    collision.other->nature = names.nature(
+        *collision.other, collision.other->address != 0 ? collision.other->address : address);
+  return rules.judge(collision);
+}
+
 }  // namespace
 
 model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity) {
@@ -168,7 +208,9 @@ model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity
       explained.insert(collision.other->place);
     }
   uint64_t number = 0, covered = 0;
-  for (const Collision& collision : result.collisions) {
+  NotReported rules;
+  for (Collision collision : result.collisions) {
+    if (by_source(names, collision, rules) != Rule::kReported) continue;
     // Where others were caught at the same instruction, a change by nobody says nothing new.
     if (!collision.other && explained.contains(collision.held.place)) {
       covered++;
@@ -187,6 +229,9 @@ model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity
   origin.engine = "watch";
   origin.input = identity.input;
   origin.counters = result.counters;
+  for (const Counter& more : rules.counters())
+    for (Counter& counter : origin.counters)
+      if (counter.name == more.name) counter.value += more.value;
   origin.counters.push_back({"unknown_origin_covered", covered,
                              "changes by nobody seen were at instructions with a known collision",
                              false});

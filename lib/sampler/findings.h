@@ -1,7 +1,9 @@
-// Collisions as findings: kind collision, with names for places and variables.
+// Collisions as findings: kind collision, with names for places and variables; kind data race where
+// debug information shows that one side is plain (nature.h).
 //
 // An instruction without lock may be atomic in the source, so the evidence leaves the kind of such
-// an access unknown: the fold then sees a sighting, not a proved race. The role says what was seen.
+// an access unknown unless it is shown: the fold then sees a sighting, not a proved race. The role
+// says what was seen.
 #pragma once
 
 #include <string>

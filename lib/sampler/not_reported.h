@@ -13,11 +13,12 @@ namespace deadheat::sampler {
 enum class Rule : uint8_t {
   kReported,
   kBothLocked,     // lock-prefixed or xchg against each other: atomic on both sides
-  kLockedAndGone,  // a locked instruction's value changed and nobody was seen: may be its like
+  kLockedAndGone,  // a locked or atomic access' value changed, nobody was seen: may be its like
   kNotTouching,    // the instruction that trapped touches other bytes than the held one
   kBothRead,       // a read trapped where only the held side reads: traps cover read and write
   kLoader,         // the dynamic linker binds functions while others call them: made to be safe
   kOwnStack,       // the held side's own stack
+  kBothAtomic,     // atomic on both sides by debug information (a lock prefix counts too)
   kCount
 };
 

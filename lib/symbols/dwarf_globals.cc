@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "lib/symbols/demangle.h"
+#include "lib/symbols/dwarf_words.h"
 
 namespace deadheat::symbols {
 namespace {
@@ -37,12 +38,19 @@ std::optional<uint64_t> address_of(Dwarf_Die* die) {
   return address;
 }
 
-// The type without its qualifiers and other names.
-bool plain_type(Dwarf_Die* die, Dwarf_Die* type) {
+bool is_atomic(Dwarf_Die* type) {
+  const int tag = dwarf_tag(type);
+  const bool named = tag == DW_TAG_structure_type || tag == DW_TAG_class_type;
+  return tag == DW_TAG_atomic_type || (named && is_atomic_class(dwarf_diename(type)));
+}
+
+// The type without its qualifiers and other names; `atomic` is set where one of them says so.
+bool plain_type(Dwarf_Die* die, Dwarf_Die* type, bool* atomic = nullptr) {
   Dwarf_Attribute attribute;
   if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) == nullptr)
     return false;
   for (int i = 0; i < kDeepest; ++i) {
+    if (atomic != nullptr && is_atomic(type)) *atomic = true;
     switch (dwarf_tag(type)) {
       case DW_TAG_typedef:
       case DW_TAG_const_type:
@@ -80,11 +88,11 @@ bool member_offset(Dwarf_Die* member, uint64_t* offset) {
 }
 
 // Goes from `type` to the member or element that holds `offset`; false at the last one.
-bool step_into(Dwarf_Die* type, uint64_t* offset, std::string* part) {
+bool step_into(Dwarf_Die* type, uint64_t* offset, std::string* part, bool* atomic) {
   const int tag = dwarf_tag(type);
   Dwarf_Die inner;
   if (tag == DW_TAG_array_type) {
-    if (!plain_type(type, &inner)) return false;
+    if (!plain_type(type, &inner, atomic)) return false;
     const uint64_t size = size_of(&inner);
     if (size == 0) return false;
     *part += "[" + std::to_string(*offset / size) + "]";
@@ -102,6 +110,7 @@ bool step_into(Dwarf_Die* type, uint64_t* offset, std::string* part) {
         dwarf_hasattr(&member, DW_AT_external) == 1 || !plain_type(&member, &inner))
       continue;
     if (*offset < begin || *offset - begin >= size_of(&inner)) continue;
+    (void)plain_type(&member, &inner, atomic);
     const char* name = text_of(&member, DW_AT_name);
     if (kind == DW_TAG_member && name != nullptr) *part += "." + std::string(name);
     *offset -= begin;
@@ -111,16 +120,16 @@ bool step_into(Dwarf_Die* type, uint64_t* offset, std::string* part) {
   return false;
 }
 
-std::string part_at(Dwarf_Die variable, uint64_t offset, uint64_t access_size) {
+std::string part_at(Dwarf_Die variable, uint64_t offset, uint64_t access_size, bool* atomic) {
   Dwarf_Die type;
   std::string part;
-  if (!plain_type(&variable, &type)) return part;
+  if (!plain_type(&variable, &type, atomic)) return part;
   for (int i = 0; i < kDeepest; ++i) {
     // An access to the whole of something (a copy, say) names the whole.
     if (offset == 0 && access_size > 0 && size_of(&type) <= access_size &&
         dwarf_tag(&type) != DW_TAG_array_type)
       break;
-    if (!step_into(&type, &offset, &part)) break;
+    if (!step_into(&type, &offset, &part, atomic)) break;
   }
   return part;
 }
@@ -199,7 +208,9 @@ std::optional<GlobalName> DwarfGlobals::find(uint64_t address, uint64_t access_s
                         [](const Variable& one, uint64_t begin) { return one.begin < begin; });
   const uint64_t offset = address - found.begin;
   if (offset >= std::max<uint64_t>(found.size, 1)) return std::nullopt;
-  return GlobalName{found.name, part_at(found.die, offset, access_size), offset, found.size};
+  GlobalName name{found.name, "", offset, found.size};
+  name.part = part_at(found.die, offset, access_size, &name.atomic);
+  return name;
 }
 
 }  // namespace deadheat::symbols

@@ -192,6 +192,11 @@ std::string DwarfIndex::function_name(Dwarf_Die die) const {
   return plain;
 }
 
+const DwarfIndex::Unit* DwarfIndex::unit_of(uint64_t address) const {
+  const Interval* range = find(unit_ranges_, address);
+  return range == nullptr ? nullptr : &units_[range->target];
+}
+
 std::vector<SourceFrame> DwarfIndex::frames(uint64_t address) {
   const Interval* range = find(unit_ranges_, address);
   if (range == nullptr) return {};

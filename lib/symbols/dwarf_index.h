@@ -36,6 +36,7 @@ class DwarfIndex {
     bool indexed = false;
   };
   std::vector<Unit>& units() { return units_; }
+  const Unit* unit_of(uint64_t address) const;
 
  private:
   struct Interval {

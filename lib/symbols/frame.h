@@ -23,6 +23,7 @@ struct GlobalName {
   std::string part;     // ".accounts[3].balance"; empty for the whole or when types are not known
   uint64_t offset = 0;  // of the address in the variable
   uint64_t size = 0;    // of the variable, 0 when unknown
+  bool atomic = false;  // the part is declared so, or lies in a class that is named so
 };
 
 }  // namespace deadheat::symbols

@@ -108,6 +108,15 @@ std::string Symbolizer::source_text(ModuleId id, const SourceFrame& frame) {
   return sources_.line(frame.file, frame.line, image == nullptr ? 0 : image->modified_ns());
 }
 
+WordFacts Symbolizer::word(ModuleId id, uint64_t address, const std::string& word) {
+  Module& module = opened(id);
+  const DwarfIndex::Unit* unit = module.dwarf == nullptr ? nullptr : module.dwarf->unit_of(address);
+  if (unit == nullptr) return {};
+  std::unique_ptr<DwarfWords>& words = module.words[unit];
+  if (words == nullptr) words = std::make_unique<DwarfWords>(unit->die);
+  return words->of(word);
+}
+
 std::vector<std::string> Symbolizer::problems() const {
   std::vector<std::string> all = problems_;
   for (const std::string& path : sources_.newer())

@@ -15,6 +15,7 @@
 #include "lib/symbols/debug_file.h"
 #include "lib/symbols/dwarf_globals.h"
 #include "lib/symbols/dwarf_index.h"
+#include "lib/symbols/dwarf_words.h"
 #include "lib/symbols/elf_image.h"
 #include "lib/symbols/frame.h"
 #include "lib/symbols/source_text.h"
@@ -43,6 +44,8 @@ class Symbolizer {
   // Where the module's first segment lies in its file address space; 0 when unknown.
   uint64_t first_address(ModuleId module);
   std::string source_text(ModuleId module, const SourceFrame& frame);
+  // What the debug information of the unit with the code at `address` says of a word in its source.
+  WordFacts word(ModuleId module, uint64_t address, const std::string& word);
 
   // Why names are missing, one line each.
   std::vector<std::string> problems() const;
@@ -56,6 +59,7 @@ class Symbolizer {
     std::unique_ptr<DwarfGlobals> globals;
     bool opened = false, globals_read = false;
     std::unordered_map<uint64_t, std::vector<SourceFrame>> frames;
+    std::unordered_map<const DwarfIndex::Unit*, std::unique_ptr<DwarfWords>> words;
   };
   Module& opened(ModuleId module);
   void open(Module& module);

@@ -1,6 +1,7 @@
 // RWrace of the DRDDR paper's Figure 2 as a user program, and its safe twins. One file, so that
-// what differs is seen: build with -DRACE, -DMUTEX, -DLOCKED, -DLOCAL or -DATOMIC. Runs until its
-// standard input ends, or for argv[1] seconds.
+// what differs is seen: build with -DRACE, -DVOLATILE, -DMUTEX, -DLOCKED, -DLOCAL, -DATOMIC or
+// -DMOVES (atomic loads and stores: the same instructions as RACE). Runs until its standard input
+// ends, or for argv[1] seconds.
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -12,7 +13,7 @@
 #if defined(MUTEX)
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int value;
-#elif defined(LOCKED) || defined(ATOMIC)
+#elif defined(LOCKED) || defined(ATOMIC) || defined(MOVES)
 static atomic_int value;
 #elif defined(LOCAL)
 static _Thread_local int value;
@@ -24,7 +25,7 @@ static atomic_int stop;
 
 static unsigned next_random(unsigned* state) { return *state = *state * 1664525U + 1013904223U; }
 
-static int write_once(int number) {
+__attribute__((noinline)) static int write_once(int number) {
 #if defined(MUTEX)
   pthread_mutex_lock(&lock);
   value = number;
@@ -34,13 +35,19 @@ static int write_once(int number) {
   return atomic_fetch_add(&value, number);  // lock xadd
 #elif defined(ATOMIC)
   return atomic_exchange(&value, number);  // xchg
+#elif defined(MOVES)
+  atomic_store_explicit(&value, number, memory_order_release);
+  return 0;
+#elif defined(VOLATILE)
+  *(volatile int*)&value = number;
+  return 0;
 #else
-  *(volatile int*)&value = number;  // in the paper: *ptr = rand()
+  value = number;  // in the paper: *ptr = rand()
   return 0;
 #endif
 }
 
-static int read_once(void) {
+__attribute__((noinline)) static int read_once(void) {
 #if defined(MUTEX)
   pthread_mutex_lock(&lock);
   const int got = value;
@@ -52,8 +59,12 @@ static int read_once(void) {
   int expected = 0;
   atomic_compare_exchange_strong(&value, &expected, 1);
   return expected;
-#else
+#elif defined(MOVES)
+  return atomic_load_explicit(&value, memory_order_acquire);
+#elif defined(VOLATILE)
   return *(volatile int*)&value;
+#else
+  return value;
 #endif
 }
 

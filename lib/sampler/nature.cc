@@ -1,0 +1,190 @@
+#include "lib/sampler/nature.h"
+
+#include <algorithm>
+#include <set>
+#include <string_view>
+
+#include "lib/live/source_tokens.h"
+#include "lib/model/normalize.h"
+
+namespace deadheat::sampler {
+namespace {
+
+using symbols::SourceFrame;
+using symbols::Symbolizer;
+using symbols::WordFacts;
+using Tokens = std::vector<std::string_view>;
+
+// Words of the language that neither access memory nor change how it is accessed.
+bool is_harmless_keyword(std::string_view word) {
+  static const std::set<std::string_view> kWords = {
+      "if",     "else",  "while",    "for",      "do",       "switch", "case",    "default",
+      "return", "break", "continue", "goto",     "sizeof",   "const",  "signed",  "unsigned",
+      "int",    "char",  "short",    "long",     "float",    "double", "void",    "bool",
+      "struct", "union", "enum",     "true",     "false",    "NULL",   "nullptr", "this",
+      "auto",   "new",   "delete",   "noexcept", "override", "final",  "inline"};
+  return kWords.contains(word);
+}
+
+bool leads_on(std::string_view token) {
+  return token == "." || token == "->" || token == "::" || token == ".*" || token == "->*";
+}
+
+bool ends_statement(std::string_view token) {
+  return token == ";" || token == "{" || token == "}" || token == ":" || token == ")" ||
+         token == "else" || token == "do";
+}
+
+std::string line_at(Symbolizer& symbolizer, Symbolizer::ModuleId module, const SourceFrame& frame,
+                    uint32_t line) {
+  SourceFrame there = frame;
+  there.line = line;
+  return symbolizer.source_text(module, there);
+}
+
+// Whether a statement can begin at the frame's line: what stands before it ended one.
+bool begins_statement(Symbolizer& symbolizer, Symbolizer::ModuleId module,
+                      const SourceFrame& frame) {
+  constexpr uint32_t kFurthest = 40;  // blank lines and comments in between
+  bool in_comment = false;
+  for (uint32_t line = frame.line - 1; line > 0 && frame.line - line < kFurthest; --line) {
+    std::string text = line_at(symbolizer, module, frame, line);
+    if (text.ends_with("*/")) in_comment = true;
+    if (in_comment) {
+      const size_t begin = text.find("/*");
+      if (begin == std::string::npos) continue;
+      in_comment = false;
+      text.resize(begin);
+    }
+    if (text.starts_with('#')) return !text.ends_with('\\');
+    const Tokens tokens = live::tokens_of(text);
+    if (!tokens.empty()) return ends_statement(tokens.back());
+  }
+  return frame.line == 1;
+}
+
+bool is_whole(const Tokens& tokens) {
+  int depth = 0;
+  for (const std::string_view token : tokens) {
+    if (token == "(" || token == "[") ++depth;
+    if (token == ")" || token == "]") --depth;
+    if (depth < 0) return false;
+  }
+  return depth == 0 && !tokens.empty() && ends_statement(tokens.back());
+}
+
+bool is_plain_word(const WordFacts& facts, std::string_view after, bool dereferenced) {
+  if (!facts.known() || facts.marked) return false;
+  // "f(" must be a function, a pointer to one or a type; of a macro there is no entry.
+  if (leads_on(after)) return !facts.opaque;
+  if (facts.variable && facts.marked_value) return false;
+  return !facts.marked_inside || (!dereferenced && after != "[" && after != "(");
+}
+
+// The last name of "bank::accounts[3].balance".
+std::string_view last_name(std::string_view text) {
+  std::string_view last;
+  for (const std::string_view token : live::tokens_of(text))
+    if (live::is_name(token)) last = token;
+  return last;
+}
+
+bool names_or_follows(const Tokens& tokens, const symbols::GlobalName& global) {
+  for (const std::string_view token : tokens)
+    if (token == "->" || token == "*" || token == "[") return true;
+  const std::string_view whole = last_name(global.name);
+  return std::find(tokens.begin(), tokens.end(), whole) != tokens.end();
+}
+
+bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFrame& frame) {
+  if (model::basename_of(frame.file).find("atomic") != std::string_view::npos) return false;
+  if (place.text.starts_with("cmov")) return false;
+  const std::string text = symbolizer.source_text(place.module, frame);
+  if (text.empty() || text.size() >= symbols::SourceText::kLongest || text.starts_with('#'))
+    return false;
+  const Tokens tokens = live::tokens_of(text);
+  if (!is_whole(tokens) || !begins_statement(symbolizer, place.module, frame)) return false;
+  if (place.global && !names_or_follows(tokens, *place.global)) return false;
+  bool after_type = false;  // "Type* name" is no dereference
+  for (size_t i = 0; i < tokens.size(); ++i) {
+    if (!live::is_name(tokens[i])) {
+      if (tokens[i] != "*") after_type = false;
+      continue;
+    }
+    const bool dereferenced = i > 0 && tokens[i - 1] == "*" && !after_type;
+    after_type = is_harmless_keyword(tokens[i]) && tokens[i] != "return";
+    if (is_harmless_keyword(tokens[i])) continue;
+    const WordFacts facts = symbolizer.word(place.module, place.address, std::string(tokens[i]));
+    const std::string_view after = i + 1 < tokens.size() ? tokens[i + 1] : ";";
+    if (!is_plain_word(facts, after, dereferenced)) return false;
+    after_type = facts.other && !facts.variable;  // a constructor has its name, too
+  }
+  return true;
+}
+
+bool in_atomic_library(const SourceFrame& frame) {
+  const std::string_view name = frame.function;
+  bool member = false;
+  for (const std::string_view known :
+       {"std::atomic<", "std::__atomic_base<", "std::__atomic_float<", "std::atomic_flag::"})
+    member |= name.starts_with(known);
+  // Constructors initialise plainly.
+  constexpr std::string_view kConstructors[] = {"::atomic(", "::__atomic_base(",
+                                                "::__atomic_float(", "::atomic_flag("};
+  return member && std::none_of(std::begin(kConstructors), std::end(kConstructors),
+                                [&](std::string_view one) {
+                                  return name.find(one) != std::string_view::npos;
+                                });
+}
+
+bool is_builtin(std::string_view word) {
+  for (const std::string_view known :
+       {"__atomic_", "__sync_", "__c11_atomic_", "atomic_load", "atomic_store", "atomic_exchange",
+        "atomic_compare_exchange_", "atomic_fetch_", "atomic_flag_"})
+    if (word.starts_with(known)) return true;
+  return false;
+}
+
+// "__atomic_load_n(&p->count, ORDER)" where what was accessed is `count`, and nothing else on the
+// line can be.
+bool is_argument_of_builtin(const Tokens& tokens, const AccessedPlace& place) {
+  const auto call = std::find_if(tokens.begin(), tokens.end(), is_builtin);
+  if (call == tokens.end() || std::count_if(tokens.begin(), tokens.end(), is_builtin) != 1)
+    return false;
+  auto at = call + 1;
+  if (at == tokens.end() || *at != "(") return false;
+  std::string_view target;
+  int ways = 0;
+  for (++at; at != tokens.end() && *at != "," && *at != ")"; ++at) {
+    if (*at == "(" || *at == "[" || *at == "*") return false;
+    ways += *at == "->" ? 1 : 0;
+    if (live::is_name(*at)) target = *at;
+  }
+  if (target.empty() || std::count(tokens.begin(), tokens.end(), target) != 1) return false;
+  if (place.global)
+    return last_name(place.global->name + place.global->part) == target && ways == 0;
+  const auto outside = [&](auto from, auto to) {
+    return std::none_of(from, to, [](std::string_view token) {
+      return token == "->" || token == "." || token == "[" || token == "*";
+    });
+  };
+  return ways <= 1 && outside(tokens.begin(), call) && outside(at, tokens.end());
+}
+
+}  // namespace
+
+Nature nature_of(Symbolizer& symbolizer, const AccessedPlace& place) {
+  const std::vector<SourceFrame>& frames = symbolizer.frames(place.module, place.address);
+  if (frames.empty() || frames[0].line == 0) return Nature::kUnknown;
+  const SourceFrame& frame = frames[0];
+  if (in_atomic_library(frame)) return Nature::kAtomic;
+  if (place.global && place.global->atomic)
+    return frame.function.starts_with("std::") ? Nature::kUnknown : Nature::kAtomic;
+  // The flag of a static local's initialisation.
+  if (place.global && place.global->name.starts_with("guard variable")) return Nature::kAtomic;
+  const std::string text = symbolizer.source_text(place.module, frame);
+  if (is_argument_of_builtin(live::tokens_of(text), place)) return Nature::kAtomic;
+  return is_plain(symbolizer, place, frame) ? Nature::kPlain : Nature::kUnknown;
+}
+
+}  // namespace deadheat::sampler

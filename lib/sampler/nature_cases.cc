@@ -1,0 +1,96 @@
+// Accesses of known nature: each function's name says what its own memory accesses must be called.
+// "unknown" is also the right answer for what only looks harmless.
+#include "lib/sampler/nature_cases.h"
+
+#include <atomic>
+#include <vector>
+
+#define HIDDEN_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
+#define HIDDEN_NAME hidden_target
+
+namespace cases {
+
+struct Inner {
+  long plain_field;
+  std::atomic<long> counted;
+};
+struct Record {
+  int size;
+  volatile int state;
+  std::atomic<int> users;
+  Inner inner;
+  Record* next;
+};
+enum Color { kRed, kGreen };
+typedef volatile int noisy_int;
+
+int counter, other, hidden_target, flags[16];
+Color color;
+volatile int ticks;
+std::atomic<int> shared{0};
+std::atomic<Record*> head{nullptr};
+Record record;
+Record* records;
+std::vector<int> numbers(4);
+std::vector<std::atomic<int>> slots(4);
+
+}  // namespace cases
+
+using namespace cases;  // NOLINT
+
+extern "C" {
+
+int plain_read() { return counter; }
+void plain_write(int v) { counter = v; }
+void plain_update() { counter += 3; }
+void plain_enum() { color = kGreen; }
+int plain_index(int i) { return flags[i]; }
+void plain_parameter(int* p) { *p = 1; }
+int plain_member(Record* r) { return r->size; }
+void plain_member_of_global() { record.size = 5; }
+long plain_nested(Record* r) { return r->inner.plain_field; }
+void plain_two_lines(int v) {
+  if (v > 0) counter = v;
+}
+void plain_pointer(Record* r) { records = r; }
+int plain_after_comment(int v) {
+  // A comment between:
+  /* and another
+     one */
+  counter = v;
+  return v;
+}
+
+int atomic_load_member(Record* r) { return r->users.load(std::memory_order_relaxed); }
+int atomic_load_global() { return shared.load(std::memory_order_acquire); }
+void atomic_store_global(int v) { shared.store(v, std::memory_order_release); }
+Record* atomic_pointer() { return head.load(std::memory_order_acquire); }
+int atomic_converted() { return shared; }
+long atomic_nested() { return record.inner.counted.load(std::memory_order_relaxed); }
+int atomic_builtin() { return __atomic_load_n(&counter, __ATOMIC_ACQUIRE); }
+void atomic_builtin_store(int v) { __atomic_store_n(&counter, v, __ATOMIC_RELEASE); }
+
+int unknown_conditional(int v) { return v > 0 ? counter : v; }
+int unknown_through_builtin(Record* r) { return __atomic_load_n(&r->next->size, 0); }
+int unknown_volatile() { return ticks; }
+int unknown_volatile_member(Record* r) { return r->state; }
+int unknown_cast() { return *(volatile int*)&counter; }
+int unknown_named_cast() { return *(noisy_int*)&counter; }
+int unknown_macro() { return HIDDEN_LOAD(counter); }
+int unknown_macro_name() { return HIDDEN_NAME; }
+int unknown_beside_atomic(int v) { return counter + shared.fetch_add(v); }
+// clang-format off
+int atomic_builtin_member(Record* r) {
+  return __atomic_load_n(&r->size, __ATOMIC_ACQUIRE);
+}
+int unknown_across_lines() {
+  return __atomic_load_n(
+      &counter,
+      __ATOMIC_RELAXED);
+}
+int unknown_in_the_middle(int v) {
+  return v +
+         counter;
+}
+// clang-format on
+}

@@ -1,0 +1,56 @@
+// nature_of on this test's own binary: every memory access of nature_cases.cc.
+#include "lib/sampler/nature.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <map>
+
+#include "lib/sampler/code_list.h"
+#include "lib/sampler/nature_cases.h"
+
+namespace deadheat::sampler {
+namespace {
+
+const char* text(Nature nature) {
+  return nature == Nature::kPlain ? "plain" : nature == Nature::kAtomic ? "atomic" : "unknown";
+}
+
+// The variable that a pc-relative access names; what goes through a pointer has none.
+std::optional<symbols::GlobalName> global_of(symbols::Symbolizer& symbolizer,
+                                             symbols::Symbolizer::ModuleId module,
+                                             const Instruction& instruction) {
+  const MemoryAccess& access = instruction.accesses[0];
+  if (!access.pc_relative) return std::nullopt;
+  const uint64_t target =
+      instruction.address + instruction.length + static_cast<uint64_t>(access.displacement);
+  return symbolizer.global(module, target, access.size);
+}
+
+TEST(Nature, EveryCaseIsWhatItsNameSays) {
+  ASSERT_EQ(plain_read(), 0);
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
+  auto code = ModuleCode::open(path);
+  ASSERT_TRUE(code);
+  symbols::Symbolizer symbolizer;
+  const auto module = symbolizer.module(path, code.value()->image().build_id());
+  std::map<std::string, int> seen;
+  for (const std::string nature : {"plain", "atomic", "unknown"})
+    for (const CodeSite& site : code.value()->list({nature + "_*"}).sites) {
+      auto instruction = code.value()->at(site.address);
+      const auto& frames = symbolizer.frames(module, site.address);
+      ASSERT_FALSE(frames.empty());
+      const std::string function = frames.back().function;
+      const std::string words = instruction_text(code.value()->bytes(site.address, 15));
+      // A locked instruction says itself what it is.
+      if (instruction->locked) continue;
+      seen[function]++;
+      const auto global = global_of(symbolizer, module, *instruction);
+      EXPECT_EQ(text(nature_of(symbolizer, {module, site.address, words, global})), nature)
+          << function << ": " << words << " of " << (global ? global->name + global->part : "?");
+    }
+  EXPECT_GE(seen.size(), 25U) << "most cases were optimised away";
+}
+
+}  // namespace
+}  // namespace deadheat::sampler
