@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/live/places.h"
+#include "lib/live/source_tokens.h"
 #include "lib/model/normalize.h"
 
 namespace deadheat::campaign {
@@ -25,6 +26,10 @@ void add_seen(const model::Finding& finding, uint32_t role, std::set<uint64_t>& 
       break;
     }
   }
+}
+
+bool is_library(const std::string& path) {
+  return model::basename_of(path).find(".so") != std::string_view::npos;
 }
 
 bool same_function(const std::string& a, const std::string& b) {
@@ -48,6 +53,13 @@ SiteExpander::Module* SiteExpander::module_of(const model::Site& site) {
   module->build_id = image.value()->build_id();
   module->id = symbolizer_.module(module->path, module->build_id);
   module->calls = hook_calls(*image.value());
+  // A program that was only watched has no hooks: the instrumented build of it is what trials run.
+  if (module->calls.empty() && path != program_ && !is_library(path)) {
+    model::Site there = site;
+    there.module = program_;
+    modules_.erase(found);
+    return module_of(there);
+  }
   module->image = std::move(image).value();
   found->second = std::move(module);
   return found->second.get();
@@ -88,6 +100,26 @@ std::vector<HookCall> SiteExpander::near(Module& module, std::span<const uint64_
   return calls;
 }
 
+// Another build may give the access another line (GCC gives "return x;" that of the closing brace),
+// and a finder without debug information none: then the function and the variable's name on the
+// line decide.
+std::set<uint64_t> SiteExpander::calls_on_variable(Module& module, const model::Role& role) {
+  std::set<uint64_t> pcs;
+  std::string_view variable;
+  for (const std::string_view word : live::tokens_of(role.site.variable))
+    if (live::is_name(word)) variable = word;
+  if (variable.empty() || role.site.function.empty()) return pcs;
+  for (const HookCall& call : near(module, {})) {
+    if (!call.does(role.access)) continue;
+    const Named& named = name(module, call);
+    const auto words = live::tokens_of(named.text);
+    if (same_function(named.function, role.site.function) &&
+        std::find(words.begin(), words.end(), variable) != words.end())
+      pcs.insert(call.place());
+  }
+  return pcs;
+}
+
 Result<std::vector<RequestedSite>> SiteExpander::expand_role(const model::Finding& finding,
                                                              uint32_t number) {
   const model::Role& role = finding.candidate.roles[number];
@@ -119,6 +151,7 @@ Result<std::vector<RequestedSite>> SiteExpander::expand_role(const model::Findin
       same = false;
     if (same) pcs.insert(call.place());
   }
+  if (pcs.empty() && !same_build) pcs = calls_on_variable(*module, role);
   if (pcs.empty()) return gone;
   std::set<uint64_t> places;  // one for each call, however its pc was written
   for (const uint64_t pc : pcs) {

@@ -8,6 +8,7 @@
 
 #include <map>
 #include <memory>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -52,6 +53,7 @@ class SiteExpander {
   Module* module_of(const model::Site& site);
   const Named& name(Module& module, const HookCall& call);
   std::vector<HookCall> near(Module& module, std::span<const uint64_t> pcs);
+  std::set<uint64_t> calls_on_variable(Module& module, const model::Role& role);
   Result<std::vector<RequestedSite>> expand_role(const model::Finding& finding, uint32_t role);
 
   symbols::Symbolizer& symbolizer_;

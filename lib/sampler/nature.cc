@@ -105,6 +105,7 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
   const Tokens tokens = live::tokens_of(text);
   if (!is_whole(tokens) || !begins_statement(symbolizer, place.module, frame)) return false;
   if (place.global && !names_or_follows(tokens, *place.global)) return false;
+  bool any = false;         // GCC gives some loads the line of a closing brace
   bool after_type = false;  // "Type* name" is no dereference
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (!live::is_name(tokens[i])) {
@@ -117,9 +118,10 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
     const WordFacts facts = symbolizer.word(place.module, place.address, std::string(tokens[i]));
     const std::string_view after = i + 1 < tokens.size() ? tokens[i + 1] : ";";
     if (!is_plain_word(facts, after, dereferenced)) return false;
+    any |= facts.variable;
     after_type = facts.other && !facts.variable;  // a constructor has its name, too
   }
-  return true;
+  return any;
 }
 
 bool in_atomic_library(const SourceFrame& frame) {
