@@ -11,6 +11,7 @@
 #include "lib/base/text.h"
 #include "lib/model/identity.h"
 #include "lib/model/json.h"
+#include "lib/process/campaign/comparison.h"
 #include "lib/process/campaign/kept_results.h"
 #include "lib/process/campaign/references.h"
 #include "lib/process/races/branch_json.h"
@@ -103,13 +104,6 @@ std::string broken_words(const std::vector<Difference>& differences) {
   return join(words, "; ");
 }
 
-bool has_in_common(const std::vector<Difference>& one, const std::vector<Difference>& other) {
-  for (const Difference& mine : one)
-    for (const Difference& theirs : other)
-      if (mine.consequence == theirs.consequence) return true;
-  return false;
-}
-
 int judge_again(const Target& target, const Finding& finding, const std::string& folder,
                 const RunReport& report, int64_t started_ns) {
   if (!report.replay.reached || report.lost || !report.trace.peers.empty()) {
@@ -126,7 +120,9 @@ int judge_again(const Target& target, const Finding& finding, const std::string&
   const UserCheckers checkers{finding.judgement.checkers, finding.judgement.beside};
   auto words = ask_checkers(target, checkers, folder, report);
   if (!words) return fail(words.error(), kCannotRun);
-  const std::vector<Difference> now = judge_run(*outcome, *words, references);
+  const std::vector<Difference> now = finding.judgement.compared
+                                          ? failed_as_undisturbed(*outcome, *words, references)
+                                          : judge_run(*outcome, *words, references);
   std::fprintf(stderr, "deadheat: then: %s\n", broken_words(finding.judgement.differences).c_str());
   std::fprintf(stderr, "deadheat: now:  %s: %s\n", broken_words(now).c_str(),
                now.empty()                                         ? "it did not fail this time"

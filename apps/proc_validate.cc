@@ -175,7 +175,9 @@ void say_what_counts_for_nothing(const ProcArguments& arguments, const Reference
   if (references.failed_undisturbed > 0)
     std::fprintf(stderr,
                  "deadheat: warning: %zu of %zu undisturbed runs failed where the recording did "
-                 "not: such failures are not counted\n",
+                 "not: such a failure counts only\n"
+                 "          if it comes with the changed order each time, and never with the "
+                 "recorded one\n",
                  references.failed_undisturbed, references.undisturbed);
   std::vector<std::string> checkers = arguments.checkers;
   checkers.insert(checkers.end(), arguments.beside.begin(), arguments.beside.end());

@@ -127,10 +127,7 @@ std::vector<Cause> causes_of(const Validation& validation) {
   for (size_t i = 0; i < validation.results.size(); i++) {
     const BranchResult& result = validation.results[i];
     if (!result.ran || result.verdict != BranchVerdict::kHarmful) continue;
-    std::vector<std::string> broken;
-    for (const Difference& one : result.differences) broken.push_back(one.consequence.detail);
-    std::sort(broken.begin(), broken.end());
-    const auto [at, fresh] = seen.emplace(join(broken, "\n"), causes.size());
+    const auto [at, fresh] = seen.emplace(what_broke(result.differences), causes.size());
     if (fresh)
       causes.push_back({i, 0});
     else
@@ -201,7 +198,8 @@ model::Evidence to_evidence(const Validation& validation, size_t index,
       evidence.outcome = model::Outcome::kDivergedUncontrolled;
       break;
   }
-  if (!result.why.empty()) evidence.why = result.why;
+  if (!result.why.empty())
+    evidence.why = evidence.why.empty() ? result.why : evidence.why + "; " + result.why;
   return evidence;
 }
 

@@ -108,7 +108,7 @@ void Validator::explain(const LookedAt& looked, const std::vector<size_t>& resul
   }
   for (const size_t index : results) {
     BranchResult& result = out_.results[index];
-    if (!result.ran || result.verdict < BranchVerdict::kInfeasible) continue;
+    if (!result.ran || result.compared || result.verdict < BranchVerdict::kInfeasible) continue;
     const auto tighter = tighter_race(*looked.graph, looked.races, result.branch,
                                       [&](uint32_t race) { return happened.contains(race); });
     if (!tighter) continue;

@@ -33,13 +33,14 @@ struct BranchResult {
   std::vector<std::string> calls;
 
   BranchVerdict verdict = BranchVerdict::kUncontrolled;
-  std::string why;  // of a divergence
+  std::string why;  // of a divergence, or of a verdict after a comparison
   std::vector<Difference> differences;
   double seconds = 0;
   uint64_t live_from = 0;  // the number in its whole execution at which it went live
   bool ran = false;        // false: no budget was left for it
   bool taken = false;      // from an earlier campaign
   bool repeated = false;   // the second run failed in the same way
+  bool compared = false;   // with the recorded order (campaign/comparison.h)
   std::string folder;      // harmful ones keep theirs: branch.json, and in recording/ the whole
                            // execution, live part too
 };

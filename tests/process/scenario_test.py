@@ -46,7 +46,7 @@ class Scenarios(unittest.TestCase):
         for name in self.names:
             with self.subTest(name):
                 recording = self.record(name, "racy")
-                done = self.run_tool("validate", "--verbose", recording)
+                done = self.run_tool("validate", "--verbose", "--time", "15", recording)
                 if FAILS_BY_ITSELF in done.stderr:
                     print(f"{name}: fails by itself too often on this machine now", file=sys.stderr)
                     continue
@@ -60,7 +60,7 @@ class Scenarios(unittest.TestCase):
     def test_safe(self):
         for name in self.names:
             with self.subTest(name):
-                done = self.run_tool("validate", "--verbose", "--time", "60", self.record(name, "safe"))
+                done = self.run_tool("validate", "--verbose", "--time", "15", self.record(name, "safe"))
                 self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
                 self.assertIn("0 harmful", done.stderr)
 

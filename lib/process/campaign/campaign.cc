@@ -18,13 +18,6 @@ namespace fs = std::filesystem;
 
 constexpr std::string_view kRun = "run";
 
-// More than another output: a status, an error, a crash, a hang.
-bool fails(const std::vector<Difference>& differences) {
-  return std::any_of(differences.begin(), differences.end(), [](const Difference& one) {
-    return one.consequence.kind > model::ConsequenceKind::kOutputDiffers;
-  });
-}
-
 }  // namespace
 
 bool Budget::spent() const {
@@ -78,9 +71,10 @@ Status Campaign::start(const Job& job) {
   spec->policy = job.policy;
   if (job.kind == RunKind::kReplay) {
     const BranchResult& result = out_.results[job.result];
-    spec->branch = result.branch;
-    if (job.again || budget_.options.depth > 1) {
-      const std::string kept = (job.again ? result.folder : folder) + "/recording";
+    spec->branch = job.look == Look::kRecorded ? *in_recorded_order(result.branch) : result.branch;
+    const bool again = job.look == Look::kAgain;
+    if (again || (job.look == Look::kFirst && budget_.options.depth > 1)) {
+      const std::string kept = (again ? result.folder : folder) + "/recording";
       std::error_code failed;
       fs::remove_all(kept, failed);
       auto writer = RecordingWriter::create(kept);
@@ -93,111 +87,6 @@ Status Campaign::start(const Job& job) {
   slots_[slot] = true;
   active_.push_back({job, std::move(*run), folder, slot, real_time_ns(), Budget::Clock::now()});
   return Ok{};
-}
-
-// The whole execution as a recording of its own: it starts where the first one did.
-Status Campaign::keep_recording(const Active& active, const RunReport& report) const {
-  RecordingInfo info = target_.recording->info();
-  info.source = "ptrace";
-  info.started_ns = active.started_ns;
-  info.seconds = report.seconds;
-  info.events = report.trace.events;
-  info.status = report.trace.status;
-  info.signal = report.trace.signal;
-  info.timed_out |= report.trace.timed_out;  // a server stays one, also if we ended it
-  if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
-  const BranchResult& result = out_.results[active.job.result];
-  const std::string folder = (active.job.again ? result.folder : active.folder) + "/recording/";
-  for (const char* const name : {"stdin", "checkpoint", "checkpoint.json"}) {
-    std::error_code failed;
-    if (fs::exists(target_.recording->folder() + "/" + name, failed))
-      fs::create_symlink(fs::path("../../..") / name, folder + name, failed);
-    if (failed) return errno_error("cannot make", folder + name, failed.value());
-  }
-  for (const char* const name : {"out", "err"}) {
-    std::error_code failed;
-    fs::copy_file(active.folder + "/" + name, folder + name, failed);
-  }
-  return Ok{};
-}
-
-Status Campaign::keep(const BranchResult& result) {
-  const std::string folder =
-      result.folder.empty() ? "" : fs::path(result.folder).filename().string();
-  return kept_.add(result.branch, {result.verdict, result.why, result.differences, result.repeated,
-                                   folder, result.seconds, result.live_from});
-}
-
-Status Campaign::finish_again(Active& active, bool followed,
-                              const std::vector<Difference>& differences, const RunReport& report) {
-  BranchResult& result = out_.results[active.job.result];
-  result.repeated = followed && !differences.empty();
-  if (const Status kept = keep_recording(active, report); !kept) return kept;
-  std::error_code failed;
-  fs::remove_all(active.folder, failed);
-  return keep(result);
-}
-
-void Campaign::note_missing_peer(const std::vector<std::string>& peers) {
-  for (const std::string& line : peers)
-    if (std::find(out_.problems.begin(), out_.problems.end(), line) == out_.problems.end())
-      out_.problems.push_back(line);
-}
-
-Status Campaign::finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs) {
-  BranchResult& result = out_.results[active.job.result];
-  std::error_code failed;
-  if (report.lost && budget_.stopped()) {  // we killed it ourselves
-    if (!active.job.again) out_.not_run++;
-    fs::remove_all(active.folder, failed);
-    return Ok{};
-  }
-  std::vector<Difference> differences;
-  // What fails for want of a peer is no harm.
-  const bool alone = !report.trace.peers.empty();
-  const bool followed = report.replay.reached && !report.lost && !alone;
-  if (alone) note_missing_peer(report.trace.peers);
-  if (followed) {
-    auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
-    if (!outcome) return outcome.error();
-    auto words = ask_checkers(target_, budget_.options.checkers, active.folder, report);
-    if (!words) return words.error();
-    differences = judge_run(*outcome, *words, out_.references);
-  }
-  if (active.job.again) return finish_again(active, followed, differences, report);
-  result.ran = true;
-  result.seconds = report.seconds;
-  result.live_from = report.replay.live_from;
-  budget_.progress.done++;
-  if (!followed) {
-    result.why = report.lost ? "the sandbox ended unexpectedly"
-                 : alone     ? report.trace.peers.front()
-                             : report.replay.diverged;
-    result.verdict = report.replay.infeasible && !alone ? BranchVerdict::kInfeasible
-                                                        : BranchVerdict::kUncontrolled;
-    budget_.progress.diverged++;
-  } else if (!differences.empty()) {
-    result.verdict = BranchVerdict::kHarmful;
-    result.differences = std::move(differences);
-    result.folder = active.folder;
-    budget_.progress.harmful++;
-    jobs.push_front({RunKind::kReplay, SerialPolicy::kChildFirst, active.job.result, true});
-    const UserCheckers& checkers = budget_.options.checkers;
-    const Status judged =
-        write_file(active.folder + "/judged.json",
-                   to_json(KeptJudgement{checkers.after, checkers.beside, result.differences}));
-    return judged ? write_file(active.folder + "/branch.json", to_json(result.branch)) : judged;
-  } else {
-    result.verdict = BranchVerdict::kBenign;
-    if (budget_.options.depth > 1) {  // its execution is looked at later
-      result.folder = active.folder;
-      if (const Status kept = keep_recording(active, report); !kept) return kept;
-      const Status named = write_file(active.folder + "/branch.json", to_json(result.branch));
-      return named ? keep(result) : named;
-    }
-  }
-  fs::remove_all(active.folder, failed);
-  return keep(result);
 }
 
 Status Campaign::finish_reference(Active& active, const RunReport& report) {
@@ -224,7 +113,10 @@ Status Campaign::finish_reference(Active& active, const RunReport& report) {
     // did it.
     const bool failed_itself = fails(judge(*outcome, references.known));
     if (failed_itself) (serial ? references.failed_serial : references.failed_undisturbed)++;
-    if (!failed_itself || !serial) references.known.add(std::move(*outcome));
+    if (!failed_itself)
+      references.known.add(std::move(*outcome));
+    else if (!serial)
+      references.by_itself.add(std::move(*outcome));
   }
   std::error_code failed;
   fs::remove_all(active.folder, failed);
@@ -246,11 +138,12 @@ Status Campaign::finish(Active& active, std::list<Job>& jobs) {
 void Campaign::drop(std::list<Job>& jobs) {
   const bool at_once = budget_.stopped();
   for (auto job = jobs.begin(); job != jobs.end();) {
-    if ((job->again || job->kind != RunKind::kReplay) && !at_once) {
+    const bool first = job->kind == RunKind::kReplay && job->look == Look::kFirst;
+    if (!first && !at_once) {
       ++job;
       continue;
     }
-    if (job->kind == RunKind::kReplay && !job->again) out_.not_run++;
+    out_.not_run += first;
     job = jobs.erase(job);
   }
 }
@@ -284,6 +177,8 @@ Status Campaign::run_all(std::list<Job> jobs) {
     if (const Status waited = wait_for_some(jobs); !waited) return waited;
     budget_.tell(budget_.progress.branches == 0 ? "undisturbed and serial runs" : "branches");
   }
+  out_.not_run += comparisons_.size();  // stopped before they were decided
+  comparisons_.clear();
   return Ok{};
 }
 
@@ -307,12 +202,12 @@ Status Campaign::run_references(const std::string& key) {
   }
   std::list<Job> jobs;
   for (int i = 0; i < budget_.options.undisturbed; i++)
-    jobs.push_back({RunKind::kUndisturbed, SerialPolicy::kChildFirst, 0, false});
+    jobs.push_back({RunKind::kUndisturbed, SerialPolicy::kChildFirst, 0, Look::kFirst});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
   jobs.clear();
   for (const SerialPolicy policy :
        {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
-    jobs.push_back({RunKind::kSerial, policy, 0, false});
+    jobs.push_back({RunKind::kSerial, policy, 0, Look::kFirst});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
   return budget_.stopped() ? Ok{} : write_file(path, to_json(references));
 }
@@ -327,13 +222,14 @@ Status Campaign::run_branches(const std::vector<size_t>& results) {
     const bool there = kept != nullptr && (kept->verdict != BranchVerdict::kHarmful ||
                                            fs::exists(work_ + "/" + kept->folder, failed));
     if (!there) {
-      jobs.push_back({RunKind::kReplay, SerialPolicy::kChildFirst, index, false});
+      jobs.push_back({RunKind::kReplay, SerialPolicy::kChildFirst, index, Look::kFirst});
       continue;
     }
     result.verdict = kept->verdict;
     result.why = kept->why;
     result.differences = kept->differences;
     result.repeated = kept->repeated;
+    result.compared = kept->compared;
     result.seconds = kept->seconds;
     result.live_from = kept->live_from;
     if (!kept->folder.empty()) result.folder = work_ + "/" + kept->folder;
@@ -342,7 +238,8 @@ Status Campaign::run_branches(const std::vector<size_t>& results) {
     budget_.progress.harmful += result.verdict == BranchVerdict::kHarmful;
     budget_.progress.diverged += result.verdict >= BranchVerdict::kInfeasible;
   }
-  return run_all(std::move(jobs));
+  if (const Status run = run_all(std::move(jobs)); !run) return run;
+  return confirm(results);
 }
 
 }  // namespace deadheat::process

@@ -4,9 +4,11 @@
 
 #include <chrono>
 #include <list>
+#include <map>
 #include <string>
 #include <vector>
 
+#include "lib/process/campaign/comparison.h"
 #include "lib/process/validate.h"
 
 namespace deadheat::process {
@@ -34,12 +36,21 @@ class Campaign {
   Status run_branches(const std::vector<size_t>& results);
 
  private:
+  // Why a branch is run: to see what it does; a second time, since it failed, for its recording; or
+  // to compare it with the recorded order (comparison.h).
+  enum class Look : uint8_t { kFirst, kAgain, kChanged, kRecorded };
   // What is to be run: a reference, or a branch.
   struct Job {
     RunKind kind = RunKind::kUndisturbed;
     SerialPolicy policy = SerialPolicy::kChildFirst;
-    size_t result = 0;   // kReplay: index in Validation::results
-    bool again = false;  // kReplay: the second look at a failure
+    size_t result = 0;  // kReplay: index in Validation::results
+    Look look = Look::kFirst;
+  };
+  // A branch that ended, judged.
+  struct Judged {
+    bool followed = false;
+    std::vector<Difference> differences;  // that count
+    std::vector<Difference> as_undisturbed;
   };
   struct Active {
     Job job;
@@ -56,9 +67,18 @@ class Campaign {
   Status start(const Job& job);
   Status finish(Active& active, std::list<Job>& jobs);
   Status finish_reference(Active& active, const RunReport& report);
+  Result<Judged> judge_branch(const Active& active, const RunReport& report);
   Status finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs);
-  Status finish_again(Active& active, bool followed, const std::vector<Difference>& differences,
-                      const RunReport& report);
+  Status finish_first(Active& active, const RunReport& report, Judged judged, std::list<Job>& jobs);
+  Status finish_again(Active& active, const RunReport& report, const Judged& judged);
+  Status finish_compared(Active& active, const Judged& judged, std::list<Job>& jobs);
+  Status decided(size_t index, std::list<Job>& jobs);
+  void compare(size_t index, std::vector<Difference> failed, bool also_undisturbed,
+               std::list<Job>& jobs);
+  Status confirm(const std::vector<size_t>& results);
+  Status harmful(BranchResult& result, size_t index, bool compared, std::list<Job>& jobs);
+  Status benign(BranchResult& result);
+  Status forget_folder(BranchResult& result);
   Status keep_recording(const Active& active, const RunReport& report) const;
   Status keep(const BranchResult& result);
   void note_missing_peer(const std::vector<std::string>& peers);
@@ -72,7 +92,8 @@ class Campaign {
   const std::vector<int> processors_;
   std::vector<bool> slots_;
   std::list<Active> active_;
-  size_t number_ = 0;  // of the next run's folder
+  size_t number_ = 0;                         // of the next run's folder
+  std::map<size_t, Comparison> comparisons_;  // by result; open ones
 };
 
 }  // namespace deadheat::process

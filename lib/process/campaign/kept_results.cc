@@ -49,6 +49,7 @@ KeptResult result_from_json(const json& from) {
   result.why = bytes_from_json(from.at("why"));
   result.differences = differences_from_json(from.at("differences"));
   result.repeated = from.at("repeated");
+  result.compared = from.at("compared");
   result.folder = bytes_from_json(from.at("folder"));
   result.seconds = from.at("seconds");
   result.live_from = whole_from_json<uint64_t>(from.at("live_from"));
@@ -113,6 +114,7 @@ Status KeptResults::add(const Branch& branch, const KeptResult& result) {
                      {"why", bytes_to_json(result.why)},
                      {"differences", differences_to_json(result.differences)},
                      {"repeated", result.repeated},
+                     {"compared", result.compared},
                      {"folder", bytes_to_json(result.folder)},
                      {"seconds", result.seconds},
                      {"live_from", result.live_from}};
@@ -123,7 +125,8 @@ std::string to_json(const KeptJudgement& judgement) {
   const json all = {{"version", 1},
                     {"checkers", words_to_json(judgement.checkers)},
                     {"beside", words_to_json(judgement.beside)},
-                    {"differences", differences_to_json(judgement.differences)}};
+                    {"differences", differences_to_json(judgement.differences)},
+                    {"compared", judgement.compared}};
   return all.dump(1) + "\n";
 }
 
@@ -135,7 +138,8 @@ Result<KeptJudgement> parse_judgement(const std::string& text, const std::string
   try {
     if (all.at("version") != 1) return damaged;
     return KeptJudgement{words_from_json(all.at("checkers")), words_from_json(all.at("beside")),
-                         differences_from_json(all.at("differences"))};
+                         differences_from_json(all.at("differences")),
+                         all.value("compared", false)};
   } catch (const std::exception&) {
     return damaged;
   }

@@ -24,7 +24,7 @@ struct KeptResult {
   BranchVerdict verdict = BranchVerdict::kUncontrolled;
   std::string why;
   std::vector<Difference> differences;
-  bool repeated = false;
+  bool repeated = false, compared = false;
   std::string folder;  // name below the folder of the branches; empty: nothing was kept
   double seconds = 0;
   uint64_t live_from = 0;
@@ -59,6 +59,7 @@ class KeptResults {
 struct KeptJudgement {
   std::vector<std::string> checkers, beside;
   std::vector<Difference> differences;
+  bool compared = false;  // undisturbed runs failed so too (comparison.h)
 };
 std::string to_json(const KeptJudgement& judgement);
 Result<KeptJudgement> parse_judgement(const std::string& text, const std::string& where);

@@ -47,6 +47,7 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
                             "why\xff",
                             {{{ConsequenceKind::kExitStatus, "exit status 3"}, "/a\xfe"}},
                             true,
+                            true,
                             "run4",
                             1.5,
                             77};
@@ -60,6 +61,7 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
   const KeptResult* const found = kept.find(branch(0));
   ASSERT_NE(found, nullptr);
   EXPECT_EQ(found->verdict, BranchVerdict::kHarmful);
+  EXPECT_TRUE(found->compared);
   EXPECT_EQ(found->why, "why\xff");
   ASSERT_EQ(found->differences.size(), 1u);
   EXPECT_EQ(found->differences[0].consequence.kind, ConsequenceKind::kExitStatus);

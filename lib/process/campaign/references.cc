@@ -15,6 +15,12 @@ bool References::counts(size_t checker) const {
   return record.undisturbed_failed == 0 && (serial == 0 || record.serial_failed < serial);
 }
 
+bool References::fails_at_times(size_t checker) const {
+  if (checker >= checkers.size()) return false;
+  const size_t failed = checkers[checker].undisturbed_failed;
+  return failed > 0 && failed < undisturbed;
+}
+
 void References::note(const CheckerWords& words, bool was_serial) {
   checkers.resize(std::max(checkers.size(), words.size()));
   for (size_t i = 0; i < words.size(); i++) {
@@ -25,27 +31,46 @@ void References::note(const CheckerWords& words, bool was_serial) {
   }
 }
 
+namespace {
+
+void add_worst_first(const model::Consequence& word, std::vector<Difference>& differences) {
+  const auto milder = [&](const Difference& one) { return one.consequence.kind < word.kind; };
+  differences.insert(std::find_if(differences.begin(), differences.end(), milder), {word, ""});
+}
+
+}  // namespace
+
 std::vector<Difference> judge_run(const Outcome& outcome, const CheckerWords& words,
                                   const References& references) {
+  std::vector<Difference> differences = judge(outcome, references.known, references.by_itself);
+  for (size_t i = 0; i < words.size(); i++)
+    if (words[i].kind != model::ConsequenceKind::kNone && references.counts(i))
+      add_worst_first(words[i], differences);
+  return differences;
+}
+
+std::vector<Difference> failed_as_undisturbed(const Outcome& outcome, const CheckerWords& words,
+                                              const References& references) {
   std::vector<Difference> differences = judge(outcome, references.known);
-  for (size_t i = 0; i < words.size(); i++) {
-    if (words[i].kind == model::ConsequenceKind::kNone || !references.counts(i)) continue;
-    const auto milder = [&](const Difference& one) { return one.consequence.kind < words[i].kind; };
-    differences.insert(std::find_if(differences.begin(), differences.end(), milder),
-                       {words[i], ""});
-  }
+  for (size_t i = 0; i < words.size(); i++)
+    if (words[i].kind != model::ConsequenceKind::kNone &&
+        (references.counts(i) || references.fails_at_times(i)))
+      add_worst_first(words[i], differences);
+  if (!fails(differences)) differences.clear();
   return differences;
 }
 
 std::string to_json(const References& references) {
-  json outcomes = json::array(), checkers = json::array();
+  json outcomes = json::array(), by_itself = json::array(), checkers = json::array();
   for (const Outcome& one : references.known.outcomes())
     outcomes.push_back(json::parse(to_json(one)));
+  for (const Outcome& one : references.by_itself.outcomes())
+    by_itself.push_back(json::parse(to_json(one)));
   for (const CheckerRecord& one : references.checkers)
     checkers.push_back({{"undisturbed_failed", one.undisturbed_failed},
                         {"serial_failed", one.serial_failed},
                         {"said", bytes_to_json(one.said)}});
-  const json all = {{"version", 1},
+  const json all = {{"version", 2},
                     {"key", references.key},
                     {"undisturbed", references.undisturbed},
                     {"serial", references.serial},
@@ -53,7 +78,8 @@ std::string to_json(const References& references) {
                     {"failed_serial", references.failed_serial},
                     {"checkers", checkers},
                     {"problems", words_to_json(references.problems)},
-                    {"outcomes", outcomes}};
+                    {"outcomes", outcomes},
+                    {"by_itself", by_itself}};
   return all.dump() + "\n";
 }
 
@@ -63,7 +89,7 @@ Result<References> parse_references(const std::string& text, const std::string& 
                       "deadheat proc validate --restart makes it again"};
   if (!all.is_object()) return damaged;
   try {
-    if (all.at("version") != 1) return damaged;
+    if (all.at("version") != 2) return damaged;
     References references;
     references.key = all.at("key");
     references.undisturbed = whole_from_json<size_t>(all.at("undisturbed"));
@@ -75,10 +101,13 @@ Result<References> parse_references(const std::string& text, const std::string& 
                                      whole_from_json<size_t>(one.at("serial_failed")),
                                      bytes_from_json(one.at("said"))});
     references.problems = words_from_json(all.at("problems"));
-    for (const json& one : all.at("outcomes")) {
-      auto outcome = parse_outcome(one.dump(), where);
-      if (!outcome) return outcome.error();
-      references.known.add(std::move(*outcome));
+    for (const auto& [name, into] : {std::pair{"outcomes", &references.known},
+                                     std::pair{"by_itself", &references.by_itself}}) {
+      for (const json& one : all.at(name)) {
+        auto outcome = parse_outcome(one.dump(), where);
+        if (!outcome) return outcome.error();
+        into->add(std::move(*outcome));
+      }
     }
     return references;
   } catch (const std::exception&) {

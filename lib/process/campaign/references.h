@@ -21,8 +21,9 @@ struct CheckerRecord {
 struct References {
   std::string key;                     // of what they depend on (kept_results.h)
   Reference known;                     // outcomes that are no failure
+  Reference by_itself;                 // of undisturbed runs that failed
   size_t undisturbed = 0, serial = 0;  // runs that took place
-  size_t failed_undisturbed = 0;  // the command fails by itself: such failures count for nothing
+  size_t failed_undisturbed = 0;  // the command fails by itself: such failures need a comparison
   size_t failed_serial = 0;       // not part of `known`: the order is what did it
   std::vector<CheckerRecord> checkers;  // as UserCheckers::all()
   std::vector<std::string> problems;
@@ -31,6 +32,7 @@ struct References {
   // order, nor does one that fails in every serial run; one that fails in some serial run only may
   // have met the very race.
   bool counts(size_t checker) const;
+  bool fails_at_times(size_t checker) const;  // undisturbed
   void note(const CheckerWords& words, bool was_serial);
 };
 
@@ -38,6 +40,10 @@ struct References {
 // first.
 std::vector<Difference> judge_run(const Outcome& outcome, const CheckerWords& words,
                                   const References& references);
+// The same as if no undisturbed run had failed; empty: it did not fail so. That says nothing by
+// itself (comparison.h).
+std::vector<Difference> failed_as_undisturbed(const Outcome& outcome, const CheckerWords& words,
+                                              const References& references);
 
 std::string to_json(const References& references);
 Result<References> parse_references(const std::string& text, const std::string& where);

@@ -57,8 +57,9 @@ std::vector<std::string> sorted(std::vector<std::string> lines) {
 
 class Judge {
  public:
-  Judge(const Outcome& seen, const Reference& reference) : seen_(seen) {
-    for (const Outcome& run : reference.outcomes()) (run.timed_out ? hung_ : good_).push_back(&run);
+  Judge(const Outcome& seen, const Reference& reference, const Reference& more) : seen_(seen) {
+    for (const Reference* const one : {&reference, &more})
+      for (const Outcome& run : one->outcomes()) (run.timed_out ? hung_ : good_).push_back(&run);
   }
 
   std::vector<Difference> run() {
@@ -172,8 +173,22 @@ class Judge {
 
 void Reference::add(Outcome outcome) { runs_.push_back(std::move(outcome)); }
 
-std::vector<Difference> judge(const Outcome& outcome, const Reference& reference) {
-  return Judge(outcome, reference).run();
+std::vector<Difference> judge(const Outcome& outcome, const Reference& reference,
+                              const Reference& more) {
+  return Judge(outcome, reference, more).run();
+}
+
+bool fails(const std::vector<Difference>& differences) {
+  return std::any_of(differences.begin(), differences.end(), [](const Difference& one) {
+    return one.consequence.kind > ConsequenceKind::kOutputDiffers;
+  });
+}
+
+std::string what_broke(const std::vector<Difference>& differences) {
+  std::vector<std::string> broken;
+  for (const Difference& one : differences) broken.push_back(one.consequence.detail);
+  std::sort(broken.begin(), broken.end());
+  return join(broken, "\n");
 }
 
 bool is_error_line(std::string_view line) {

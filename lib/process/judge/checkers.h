@@ -31,8 +31,16 @@ class Reference {
   std::vector<Outcome> runs_;
 };
 
-// The worst first; empty: no harm. Without any reference only crash and hang count.
-std::vector<Difference> judge(const Outcome& outcome, const Reference& reference);
+// The worst first; empty: no harm. Without any reference only crash and hang count. `more` are
+// further outcomes that do not count.
+std::vector<Difference> judge(const Outcome& outcome, const Reference& reference,
+                              const Reference& more = {});
+
+// More than another output: a status, an error, a crash, a hang.
+bool fails(const std::vector<Difference>& differences);
+
+// All of it, in any order: what one cause is known by.
+std::string what_broke(const std::vector<Difference>& differences);
 
 // "error", "cannot", "No such file" and the like.
 bool is_error_line(std::string_view line);

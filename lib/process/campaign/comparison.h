@@ -1,0 +1,54 @@
+// Whether it is the order that makes a command fail, or chance.
+//
+// One failing run says little: a command that fails now and then by itself fails in some branch
+// too. So the changed order is forced again, and the same calls in the recorded order, both live
+// after that: the first has to fail nearly each time, the second never. Of a command that fails by
+// chance, whatever its odds, less than one branch in 2,500 that failed once passes (7 runs each,
+// one miss; 7/18564 with the four undisturbed runs, which did not fail either), and less than one
+// in 10,000 where undisturbed runs did fail: no miss then.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lib/process/judge/checkers.h"
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process {
+
+class Comparison {
+ public:
+  static constexpr int kRuns = 7;      // of each order
+  static constexpr int kLongRuns = 3;  // of the changed one, if it hangs: each takes its whole time
+  static constexpr int kNotFollowed = 2;  // runs that may fail to follow the recorded order
+
+  // `also_undisturbed`: undisturbed runs failed so too.
+  Comparison(const Branch& branch, std::vector<Difference> differences, bool also_undisturbed);
+
+  const std::vector<Difference>& differences() const { return differences_; }
+  int wanted_changed() const { return wanted_changed_; }
+  int wanted_recorded() const { return wanted_recorded_; }
+  // `failed`: what broke in such a run.
+  void add_changed(bool followed, const std::vector<Difference>& failed);
+  void add_recorded(bool followed, const std::vector<Difference>& failed);
+
+  bool fails_as_recorded() const { return failed_as_recorded_ > 0; }
+  bool is_refuted() const;
+  bool is_proof() const;
+  std::string describe() const;  // with the first run
+
+ private:
+  std::vector<Difference> differences_;  // of the first run
+  int wanted_changed_, wanted_recorded_, may_miss_;
+  int changed_ = 0, failed_ = 0;
+  int recorded_ = 0, not_followed_ = 0, failed_as_recorded_ = 0;
+};
+
+// What broke in both.
+bool has_in_common(const std::vector<Difference>& one, const std::vector<Difference>& other);
+
+// The same calls in the order of the recording; none where it is not the order of two calls.
+std::optional<Branch> in_recorded_order(const Branch& branch);
+
+}  // namespace deadheat::process

@@ -1,0 +1,71 @@
+#include "lib/process/campaign/comparison.h"
+
+#include <gtest/gtest.h>
+
+namespace deadheat::process {
+namespace {
+
+using model::ConsequenceKind;
+
+const std::vector<Difference> kBroken = {{{ConsequenceKind::kExitStatus, "exit status 1"}, ""}};
+const std::vector<Difference> kOther = {{{ConsequenceKind::kCrash, "SIGSEGV"}, ""}};
+
+Branch flip() {
+  Branch branch;
+  branch.change = BranchChange::kFlip;
+  branch.order = {9, 4};
+  return branch;
+}
+
+// Runs of both orders: '+' broke so, 'o' broke in another way, '.' did not, '?' went its own way.
+Comparison after(const Branch& branch, bool undisturbed, const std::string& changed,
+                 const std::string& recorded, const std::vector<Difference>& broken = kBroken) {
+  Comparison comparison(branch, broken, undisturbed);
+  const auto what = [&](char run) {
+    return run == '+' ? broken : run == 'o' ? kOther : std::vector<Difference>{};
+  };
+  for (const char run : changed) comparison.add_changed(run != '?', what(run));
+  for (const char run : recorded) comparison.add_recorded(run != '?', what(run));
+  return comparison;
+}
+
+TEST(Comparison, ProofIsNearlyEachTimeAndNeverAsRecorded) {
+  EXPECT_TRUE(after(flip(), false, "+++++++", ".......").is_proof());
+  EXPECT_TRUE(after(flip(), false, "+++.+++", ".......").is_proof());
+  EXPECT_FALSE(after(flip(), false, "++++++", ".......").is_proof()) << "one is still to come";
+  EXPECT_FALSE(after(flip(), false, "+++++++", "......").is_proof());
+  EXPECT_TRUE(after(flip(), false, "++o.+++", ".......").is_refuted());
+  EXPECT_TRUE(after(flip(), false, "?+?++++", ".......").is_refuted());
+  EXPECT_TRUE(after(flip(), false, "", "+").is_refuted());
+  EXPECT_TRUE(after(flip(), false, "", "+").fails_as_recorded());
+  EXPECT_TRUE(after(flip(), false, "+++++++", "?..?...").is_proof());
+  EXPECT_TRUE(after(flip(), false, "+++++++", "?.??...").is_refuted());
+}
+
+TEST(Comparison, NoMissWhereUndisturbedRunsFailToo) {
+  EXPECT_TRUE(after(flip(), true, "+++++++", ".......").is_proof());
+  EXPECT_TRUE(after(flip(), true, "+++.", "").is_refuted());
+}
+
+TEST(Comparison, FewerRunsWhereEachTakesItsWholeTime) {
+  const std::vector<Difference> hang = {{{ConsequenceKind::kHang, "did not end"}, ""}};
+  EXPECT_TRUE(after(flip(), false, "+++", ".......", hang).is_proof());
+  EXPECT_TRUE(after(flip(), false, "++.", "", hang).is_refuted());
+}
+
+TEST(Comparison, RecordedOrderOfTwoCallsOnly) {
+  Branch branch = flip();
+  ASSERT_TRUE(in_recorded_order(branch));
+  EXPECT_EQ(in_recorded_order(branch)->order, (std::vector<uint32_t>{4, 9}));
+  branch.change = BranchChange::kSignalLater;
+  EXPECT_FALSE(in_recorded_order(branch));
+  EXPECT_TRUE(after(branch, false, "+++++++", "").is_proof());
+}
+
+TEST(Comparison, SaysWhatItSaw) {
+  EXPECT_EQ(after(flip(), false, "+++.+++", ".?.....").describe(),
+            "it fails in this order in 7 of 8, in the recorded one in 0 of 6 runs");
+}
+
+}  // namespace
+}  // namespace deadheat::process
