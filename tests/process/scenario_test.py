@@ -1,8 +1,7 @@
 """The ten process races of RacePro's Table 4, found and made to fail; their repaired twins silent.
 
 A recording in which the bug struck by itself proves nothing, so it is made again (a bounded number of times) until one is
-clean; then the verdict on that recording is final. Where an undisturbed run fails too, the tool says so and counts such
-failures for nothing: that is its promise, and accepted here.
+clean; then the verdict on that recording is final, also where some of its undisturbed runs fail.
 
 usage: scenario_test.py DEADHEAT SCENARIO...
 """
@@ -15,7 +14,6 @@ import unittest
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 MOST_RECORDINGS = 8  # the likeliest of them fails in 1 plain run of 8: none clean in 8 is 6e-8
-FAILS_BY_ITSELF = "undisturbed runs failed where the recording did not"
 
 
 class Scenarios(unittest.TestCase):
@@ -47,9 +45,6 @@ class Scenarios(unittest.TestCase):
             with self.subTest(name):
                 recording = self.record(name, "racy")
                 done = self.run_tool("validate", "--verbose", "--time", "15", recording)
-                if FAILS_BY_ITSELF in done.stderr:
-                    print(f"{name}: fails by itself too often on this machine now", file=sys.stderr)
-                    continue
                 self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
                 self.assertIn("HARMFUL", done.stdout)
                 self.assertRegex(done.stdout, r"\n  order +recorded +failed\n")  # the story of both orders, not only one
