@@ -1,4 +1,5 @@
-"""Builds a program for a tool: the compiler commands, and nothing else."""
+"""Builds a program for a tool: the compiler commands; and one that another check has built already is used again."""
+import fcntl
 import os
 import subprocess
 
@@ -10,9 +11,21 @@ class BuildFailed(Exception):
     """The message ends with the compiler's words."""
 
 
+def newest(*tops):
+    """When the last of the files below was written."""
+    return max(os.path.getmtime(os.path.join(folder, name)) for top in tops
+               for folder, _, names in os.walk(top) for name in names)
+
+
 class Builder:
-    def __init__(self, tool, compiler, opt, deadheat=None):
-        self.tool, self.compiler, self.opt, self.deadheat = tool, compiler, opt, deadheat
+    """kept: a folder for built programs, shared with other processes; without it each is built where it is run."""
+
+    def __init__(self, tool, compiler, opt, deadheat=None, kept=None):
+        self.tool, self.compiler, self.opt, self.deadheat, self.kept = tool, compiler, opt, deadheat, kept
+        if kept:  # what a program is made of: the suite, the wrapper, the plugin and the runtime
+            build = os.path.dirname(os.path.dirname(deadheat))
+            self.made_of = max(newest(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), f"{build}/lib/deadheat"),
+                               os.path.getmtime(f"{build}/apps/deadheat-cc"))
 
     def _compiler(self, language):
         if self.tool == "deadheat":
@@ -67,7 +80,24 @@ class Builder:
         return made
 
     def build(self, source, safe, folder):
+        """The program's path. `folder` exists afterwards, for what a run leaves."""
         os.makedirs(folder, exist_ok=True)
+        if not self.kept:
+            return self._build(source, safe, folder)
+        kept = os.path.join(self.kept, f"{self.tool}-{self.compiler}-{self.opt}", os.path.splitext(source.name)[0],
+                            "safe" if safe else "racy")
+        os.makedirs(kept, exist_ok=True)
+        stamp = os.path.join(kept, "built")
+        with open(os.path.join(kept, "lock"), "w", encoding="utf-8") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not os.path.exists(stamp) or os.path.getmtime(stamp) <= self.made_of:
+                self._build(source, safe, kept)
+                with open(stamp, "w", encoding="utf-8"):
+                    pass
+                os.utime(stamp)
+        return os.path.join(kept, "program")
+
+    def _build(self, source, safe, folder):
         for command, output in self.commands(source, safe, folder):
             done = subprocess.run(command, capture_output=True, text=True, check=False, env=self.environment(),
                                   stdin=subprocess.DEVNULL)

@@ -3,11 +3,13 @@
 import os
 import sys
 import tempfile
+import time
+import types
 import unittest
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from harness import checks, detectors, judge, suite  # noqa: E402
+from harness import builders, checks, detectors, judge, suite  # noqa: E402
 
 TWO_RACES = """// A program.
 // build: std=c11 flags=-mavx,-O1
@@ -87,6 +89,28 @@ WARNING: ThreadSanitizer: data race (pid=1)
         frames = [("/usr/include/c++/12/thread", 5), (None, None), (f"{here}/judge.py", 7), (f"{here}/suite.py", 8)]
         self.assertEqual(detectors.site_of(frames, here), ("judge.py", 7))
         self.assertIsNone(detectors.site_of([("nptl/pthread_once.c", 116)], here))
+
+
+class Kept(unittest.TestCase):
+    def test_built_once_until_what_it_is_made_of_changes(self):
+        with tempfile.TemporaryDirectory() as top:
+            for name in ("apps/deadheat-cc", "lib/deadheat/libdeadheat.so"):
+                os.makedirs(os.path.dirname(f"{top}/{name}"))
+                with open(f"{top}/{name}", "w", encoding="utf-8"):
+                    pass
+            built = []
+
+            def build():
+                tool = builders.Builder("deadheat", "gcc", "O1", f"{top}/apps/deadheat", f"{top}/kept")
+                tool._build = lambda *arguments: built.append(arguments)
+                return tool.build(types.SimpleNamespace(name="a/b.c"), False, f"{top}/run")
+
+            self.assertEqual([build(), build()], [f"{top}/kept/deadheat-gcc-O1/a/b/racy/program"] * 2)
+            self.assertEqual(len(built), 1)
+            later = time.time() + 10
+            os.utime(f"{top}/lib/deadheat/libdeadheat.so", (later, later))
+            build()
+            self.assertEqual(len(built), 2)
 
 
 class Identity(unittest.TestCase):
