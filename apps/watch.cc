@@ -13,9 +13,11 @@
 #include "apps/verb.h"
 #include "lib/base/text.h"
 #include "lib/live/places.h"
+#include "lib/model/json.h"
 #include "lib/sampler/findings.h"
 #include "lib/sampler/ptrace/guard.h"
 #include "lib/sampler/ptrace/ptrace_backend.h"
+#include "lib/sampler/suspects.h"
 
 namespace deadheat::apps {
 namespace {
@@ -27,6 +29,7 @@ struct WatchArguments {
   int process = 0;
   std::string budget = "3%";
   double delay_ms = 0.5;
+  std::string candidates;
   sampler::SessionOptions session;
   OutputOptions output;
 };
@@ -54,6 +57,8 @@ sampler::WatchIdentity identity_of(const WatchArguments& arguments) {
   identity.execution =
       "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
   std::vector<std::string> words = {"deadheat", "watch", "--budget", arguments.budget};
+  if (!arguments.candidates.empty())
+    words.insert(words.end(), {"--candidates", arguments.candidates});
   for (const std::string& pattern : arguments.session.functions)
     words.insert(words.end(), {"--functions", pattern});
   for (const std::string& pattern : arguments.session.modules)
@@ -112,6 +117,12 @@ int watch_here(WatchArguments& arguments) {
   const sampler::SessionResult& result = watched.result;
   const int code = arguments.program.empty() ? 0 : end_of_program(*watched.backend, result);
   say_figures(result, arguments.budget);
+  if (watched.backend->registers_taken()) {
+    fail({"not watched to the end: somebody else has the debug registers of process " +
+              std::to_string(watched.backend->process()),
+          "end what uses hardware breakpoints on it (perf record -e mem:..., say)"});
+    if (result.collisions.empty()) return code != 0 ? code : int{kCannotRun};
+  }
   if (result.sites == 0 && result.collisions.empty()) {
     fail({"nothing to watch: no instruction of the chosen code accesses shared memory",
           "--modules and --functions choose; without them, all but the C and C++ libraries"});
@@ -129,6 +140,14 @@ int run_watch(WatchArguments& arguments) {
   if (!share) return fail(share.error());
   arguments.session.budget = share.value();
   arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
+  if (!arguments.candidates.empty()) {
+    auto file = model::read_findings(arguments.candidates);
+    if (!file) return fail(file.error());
+    const auto suspects = std::make_shared<sampler::Suspects>(*file);
+    arguments.session.suspected = [suspects](const sampler::ModuleCode& code) {
+      return suspects->in(code);
+    };
+  }
   return sampler::run_guarded(arguments.program.empty(), [&] { return watch_here(arguments); });
 }
 
@@ -156,6 +175,9 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->take_all();
+  app.add_option("--candidates", arguments.candidates,
+                 "findings.json of another finder: half of the breakpoints go to its sites")
+      ->type_name("FINDINGS");
   app.add_option("--delay", arguments.delay_ms,
                  "milliseconds for which a thread stands before its access, on average")
       ->type_name("MS")

@@ -34,6 +34,7 @@ struct Event {
   } kind = Kind::kTime;
   int task = 0;
   uint64_t pc = 0;
+  uint8_t watches = 0;  // kWatchpoint: bit n: of watch n
   user_regs_struct registers{};
 };
 
@@ -54,9 +55,11 @@ class Backend {
   virtual bool insert(uint64_t pc, uint8_t expected) = 0;
   virtual void remove(uint64_t pc) = 0;
 
-  // All tasks but `except`; returns when those that could be reached have it.
-  virtual void arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
-  virtual void disarm() = 0;
+  // Watches memory in all tasks but `except`, a register a piece; returns when those that could be
+  // reached have it. The number of the watch, or -1 where too few registers are free.
+  static constexpr size_t kRegisters = 4;
+  virtual int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
+  virtual void disarm(int watch) = 0;
 
   virtual size_t tasks() = 0;
   virtual bool read(uint64_t address, std::span<uint8_t> into) = 0;

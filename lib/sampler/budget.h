@@ -17,8 +17,10 @@ class Budget {
 
   Budget(double share, uint64_t start_ns) : share_(share), start_ns_(start_ns) {}
   void take(uint64_t ns) { taken_ns_ += ns; }
-  bool allows(uint64_t now_ns) const {
-    return static_cast<double>(taken_ns_) <= share_ * static_cast<double>(now_ns - start_ns_);
+  // `under_way_ns`: of samples that have not ended.
+  bool allows(uint64_t now_ns, uint64_t under_way_ns = 0) const {
+    return static_cast<double>(taken_ns_ + under_way_ns) <=
+           share_ * static_cast<double>(now_ns - start_ns_);
   }
   // Ahead of the budget by no more than `ns`.
   bool nearly_allows(uint64_t now_ns, uint64_t ns) const {

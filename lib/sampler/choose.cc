@@ -17,21 +17,25 @@ void Chooser::add(size_t count) {
 void Chooser::clear() {
   sites_.clear();
   running_.clear();
+  preferred_.clear();
   order_.clear();
   next_ = 0;
 }
 
 std::optional<uint32_t> Chooser::pick() {
+  preferred_turn_ = !preferred_turn_;
+  if (preferred_turn_)
+    if (const auto suspected = least_sampled(preferred_)) return suspected;
   turn_ = !turn_;
   auto picked = turn_ ? pick_running() : pick_unseen();
   if (!picked) picked = turn_ ? pick_unseen() : pick_running();
   return picked;
 }
 
-std::optional<uint32_t> Chooser::pick_running() {
+std::optional<uint32_t> Chooser::least_sampled(const std::vector<uint32_t>& among) {
   std::optional<uint32_t> best;
-  for (int i = 0; i < kDraws && !running_.empty(); ++i) {
-    const uint32_t site = running_[random_.below(running_.size())];
+  for (int i = 0; i < kDraws && !among.empty(); ++i) {
+    const uint32_t site = among[random_.below(among.size())];
     if (sites_[site].placed || sites_[site].forbidden) continue;
     if (!best || sites_[site].fruitless < sites_[*best].fruitless) best = site;
   }

@@ -32,6 +32,8 @@ class Chooser {
   void reached(uint32_t site);
   void sampled(uint32_t site, bool fruitful);
   void forbid(uint32_t site) { sites_[site].forbidden = true; }
+  // Others suspect it: half of the picks are from such sites, also before they were seen to run.
+  void prefer(uint32_t site) { preferred_.push_back(site); }
   uint32_t samples(uint32_t site) const { return sites_[site].fruitless; }
 
  private:
@@ -39,16 +41,17 @@ class Chooser {
     uint32_t fruitless = 0;
     bool placed = false, running = false, forbidden = false;
   };
-  std::optional<uint32_t> pick_running();
+  std::optional<uint32_t> least_sampled(const std::vector<uint32_t>& among);
+  std::optional<uint32_t> pick_running() { return least_sampled(running_); }
   std::optional<uint32_t> pick_unseen();
 
   static constexpr int kDraws = 4;
   Random random_;
   std::vector<Site> sites_;
-  std::vector<uint32_t> running_;
+  std::vector<uint32_t> running_, preferred_;
   std::vector<uint32_t> order_;  // of all sites; those before next_ were tried in this round
   size_t next_ = 0;
-  bool turn_ = false;
+  bool turn_ = false, preferred_turn_ = false;
 };
 
 }  // namespace deadheat::sampler

@@ -25,6 +25,10 @@ struct CodeSite {
   uint8_t first_byte = 0;
 };
 
+struct AddressRange {
+  uint64_t begin = 0, end = 0;
+};
+
 struct CodeList {
   std::vector<CodeSite> sites;  // by address
   uint64_t functions = 0;

@@ -1,22 +1,19 @@
-// Session: one watch of one target. Chooses, samples, keeps the budget, collects collisions.
+// Session: one watch of one target. Places breakpoints where the Chooser says, begins samples as
+// far as the budget allows, and collects collisions.
 #pragma once
 
 #include <cstdint>
 #include <functional>
-#include <map>
-#include <memory>
-#include <optional>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "lib/base/random.h"
 #include "lib/sampler/backend.h"
 #include "lib/sampler/budget.h"
 #include "lib/sampler/choose.h"
-#include "lib/sampler/code_list.h"
 #include "lib/sampler/collision.h"
-#include "lib/sampler/not_reported.h"
+#include "lib/sampler/loaded_code.h"
+#include "lib/sampler/samples.h"
 
 namespace deadheat::sampler {
 
@@ -28,8 +25,10 @@ struct SessionOptions {
   std::vector<std::string> functions;  // patterns; none: all
   std::vector<std::string> modules;    // patterns for paths or names; none: chosen()
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
+  // Which instructions of a module other finders suspect: they come first.
+  std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
   std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
-  size_t breakpoints = 64;                                                // at once
+  size_t breakpoints = 64;                                                // at once, at most
   size_t exploring = 192;  // besides, to learn what runs
 };
 
@@ -69,37 +68,27 @@ class Session {
   uint32_t take_placed(std::unordered_map<uint64_t, Placed>::iterator placed);
   bool handle(const Event& event);  // false: the watch ends
   void on_breakpoint(const Event& event);
-  bool sample(const Event& event, uint32_t site);
-  std::vector<WatchPiece> pieces_of(uint64_t address, uint32_t size);
-  std::optional<Collision> collide(const Collision& held, const Event& event);
-  Side side_of(const Event& event, const Collision& held);
-  void add_stacks(Collision& collision, int held, int other);
-  void keep(Collision collision);
-  CodePlace place_of(uint64_t address) const;
-  ModuleCode* code_of(int module);
-  std::vector<CodePlace> callers(int task) const;
+  bool begin_sample(const Event& event, uint32_t site, bool exploring);
+  void account(const std::vector<SampleEnd>& ends);
   SessionResult finish();
 
   Backend& backend_;
   SessionOptions options_;
   Chooser chooser_;
-  Random random_;
   Budget budget_;
-  NotReported not_reported_;
-  std::vector<LoadedModule> modules_;
-  std::vector<std::unique_ptr<ModuleCode>> codes_;  // by module; opened when first needed
-  std::vector<bool> opened_;
+  LoadedCode code_;
+  Samples samples_;
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, Placed> placed_;  // by absolute pc
   size_t exploring_ = 0;                         // of placed_
-  std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
-  std::vector<Collision> collisions_;
+  // As many breakpoints as are reached in the time in which they can be afforded, not more.
+  size_t at_once_ = 4;
+  bool wasted_ = false;  // one was reached for nothing since the last rotation
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
-  uint64_t hits_ = 0, samples_ = 0, unaffordable_ = 0, alone_ = 0, unwatched_bytes_ = 0;
-  uint64_t unreadable_ = 0, held_ns_ = 0, refused_ = 0, stopped_ns_ = 0;
+  uint64_t hits_ = 0, unaffordable_ = 0, alone_ = 0, no_room_ = 0, refused_ = 0, stopped_ns_ = 0;
+  uint64_t suspected_ = 0;
   CodeList totals_;
   bool ended_ = false, interrupted_ = false;
-  std::optional<Event> left_over_;  // met inside a sample, for the main loop
 };
 
 }  // namespace deadheat::sampler

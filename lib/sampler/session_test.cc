@@ -26,7 +26,13 @@ FakeBackend::Step at(Event::Kind kind, int task, uint64_t pc) {
 }
 
 FakeBackend::Step reach(int task, uint64_t pc) { return at(Event::Kind::kBreakpoint, task, pc); }
-FakeBackend::Step touch(int task, uint64_t pc) { return at(Event::Kind::kWatchpoint, task, pc); }
+FakeBackend::Step touch(int task, uint64_t pc, uint8_t watches = 1) {
+  return [=](FakeBackend& fake) {
+    Event event = at(Event::Kind::kWatchpoint, task, pc)(fake);
+    event.watches = watches;
+    return event;
+  };
+}
 FakeBackend::Step time() {
   return [](FakeBackend&) { return Event{}; };
 }
@@ -60,7 +66,8 @@ TEST(Session, ACollisionHasBothSides) {
   EXPECT_EQ(seen.other->address, kG);
   EXPECT_EQ(target.released, (std::multiset<int>{10, 11}));
   EXPECT_TRUE(target.placed.empty()) << "breakpoints are left behind";
-  EXPECT_EQ(target.armed_without, 10);
+  ASSERT_TRUE(target.last_watch);
+  EXPECT_EQ(target.last_watch->except, 10);
 }
 
 TEST(Session, AReadWatchesWritesAndAWriteBoth) {
@@ -68,7 +75,8 @@ TEST(Session, AReadWatchesWritesAndAWriteBoth) {
     FakeBackend target(tiny());
     target.script = {reach(10, pc)};
     (void)Session(target, short_session()).run();
-    EXPECT_EQ(target.watches_reads, both);
+    ASSERT_TRUE(target.last_watch);
+    EXPECT_EQ(target.last_watch->reads_too, both);
   }
 }
 
@@ -139,7 +147,53 @@ TEST(Session, AnInterruptionInsideASampleLetsGo) {
   const SessionResult result = Session(target, short_session()).run();
   EXPECT_TRUE(result.interrupted);
   EXPECT_EQ(target.released.count(10), 1U);
-  EXPECT_TRUE(target.watched.empty());
+  EXPECT_TRUE(target.watches.empty());
+}
+
+TEST(Session, ThreadsStandAtTheSameTime) {
+  FakeBackend target(tiny());
+  target.task_count = 3;
+  size_t most = 0;
+  // The write of 11 into g reaches the read of 10 only: its own watch is not for itself.
+  target.script = {reach(10, kReadG), reach(11, kShift), [&](FakeBackend& fake) {
+                     most = fake.watches.size();
+                     return touch(12, kAfterShift, 3)(fake);
+                   }};
+  SessionOptions options = short_session();
+  options.budget = 100;  // the script's clock hardly moves
+  const SessionResult result = Session(target, options).run();
+  EXPECT_EQ(most, 2U);
+  EXPECT_EQ(result.collisions.size(), 2U);
+  EXPECT_EQ(counter(result, "samples_at_once"), 2U);
+  EXPECT_EQ(target.released, (std::multiset<int>{10, 11, 12}));
+}
+
+TEST(Session, OneThreadIsAlwaysLeftToCome) {
+  FakeBackend target(tiny());
+  target.script = {reach(10, kReadG), reach(11, kShift)};
+  SessionOptions options = short_session();
+  options.budget = 100;
+  const SessionResult result = Session(target, options).run();
+  EXPECT_EQ(result.samples, 1U);
+  EXPECT_EQ(counter(result, "hits_no_room"), 1U);
+}
+
+TEST(Session, SuspectsComeFirst) {
+  FakeBackend target(tiny());
+  SessionOptions options = short_session();
+  options.breakpoints = 1;
+  options.exploring = 0;
+  options.suspected = [](const ModuleCode&) {
+    return std::vector<AddressRange>{{kShift, kShift + 1}};
+  };
+  bool first = false;
+  target.script = {[&](FakeBackend& fake) {
+    first = fake.placed.contains(kShift);
+    return Event{};
+  }};
+  const SessionResult result = Session(target, options).run();
+  EXPECT_TRUE(first);
+  EXPECT_EQ(counter(result, "sites_suspected"), 1U);
 }
 
 Collision locked_pair(bool held, bool other) {

@@ -226,4 +226,28 @@ std::vector<SourceFrame> DwarfIndex::frames(uint64_t address) {
   return frames;
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> DwarfIndex::code_of_lines(
+    const std::function<bool(std::string_view file, uint32_t line)>& wanted) {
+  std::vector<std::pair<uint64_t, uint64_t>> out;
+  for (Unit& unit : units_) {
+    Dwarf_Lines* lines = nullptr;
+    size_t count = 0;
+    if (dwarf_getsrclines(&unit.line, &lines, &count) != 0) continue;
+    for (size_t i = 0; i + 1 < count; ++i) {
+      Dwarf_Line* const line = dwarf_onesrcline(lines, i);
+      Dwarf_Addr begin = 0, end = 0;
+      int number = 0;
+      bool ends = false;
+      if (dwarf_lineno(line, &number) != 0 || dwarf_lineendsequence(line, &ends) != 0 || ends ||
+          dwarf_lineaddr(line, &begin) != 0 ||
+          dwarf_lineaddr(dwarf_onesrcline(lines, i + 1), &end) != 0)
+        continue;
+      const char* file = dwarf_linesrc(line, nullptr, nullptr);
+      if (file != nullptr && begin < end && wanted(file, clamped(number)))
+        out.emplace_back(begin, end);
+    }
+  }
+  return out;
+}
+
 }  // namespace deadheat::symbols

@@ -9,9 +9,12 @@
 #include <elfutils/libdw.h>
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/symbols/frame.h"
@@ -29,6 +32,10 @@ class DwarfIndex {
   // Innermost first; empty when no unit has the address. The outermost frame's function may be
   // empty if only the line is known.
   std::vector<SourceFrame> frames(uint64_t address);
+
+  // The code of all lines that are wanted; ranges of addresses.
+  std::vector<std::pair<uint64_t, uint64_t>> code_of_lines(
+      const std::function<bool(std::string_view file, uint32_t line)>& wanted);
 
   struct Unit {
     Dwarf_Die die;   // of the split unit where there is one

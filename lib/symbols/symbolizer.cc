@@ -108,6 +108,13 @@ std::string Symbolizer::source_text(ModuleId id, const SourceFrame& frame) {
   return sources_.line(frame.file, frame.line, image == nullptr ? 0 : image->modified_ns());
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> Symbolizer::code_of_lines(
+    ModuleId id, const std::function<bool(std::string_view file, uint32_t line)>& wanted) {
+  Module& module = opened(id);
+  if (module.dwarf == nullptr) return {};
+  return module.dwarf->code_of_lines(wanted);
+}
+
 WordFacts Symbolizer::word(ModuleId id, uint64_t address, const std::string& word) {
   Module& module = opened(id);
   const DwarfIndex::Unit* unit = module.dwarf == nullptr ? nullptr : module.dwarf->unit_of(address);

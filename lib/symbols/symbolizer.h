@@ -47,6 +47,9 @@ class Symbolizer {
   // What the debug information of the unit with the code at `address` says of a word in its source.
   WordFacts word(ModuleId module, uint64_t address, const std::string& word);
 
+  std::vector<std::pair<uint64_t, uint64_t>> code_of_lines(
+      ModuleId module, const std::function<bool(std::string_view file, uint32_t line)>& wanted);
+
   // Why names are missing, one line each.
   std::vector<std::string> problems() const;
 

@@ -15,7 +15,7 @@ import unittest
 
 TOOL = os.path.abspath(sys.argv.pop(1))
 ATTACHES = 5
-SAFE_SECONDS = "2"
+SAFE_SECONDS = "1"
 for option in ("--attach", "--safe"):
     if option in sys.argv:
         at = sys.argv.index(option)
@@ -51,6 +51,8 @@ class Watch(unittest.TestCase):
         cls.build("busy.c", "busy")
         cls.build("one.c", "one")
         cls.build("exec.c", "exec")
+        for name in ("many", "needle", "registers"):
+            cls.build(name + ".c", name, "-g")
 
     @classmethod
     def build(cls, source, name, *flags):
@@ -103,7 +105,7 @@ class Watch(unittest.TestCase):
             self.assertEqual(functions, {"reader", "writer"})
 
     def test_rwrace_is_found_in_every_run(self):
-        for seed in range(1, 6):
+        for seed in range(1, 4):
             with self.subTest(seed=seed):
                 run = self.watch("--budget", "10%", "--seed", str(seed), "--findings", "f.json", "--",
                                  self.path("RACE"), "1")
@@ -111,13 +113,13 @@ class Watch(unittest.TestCase):
                 self.assertEqual(run.stdout, "done\n")
 
     def test_rwrace_is_found_without_symbols(self):
-        self.check_race(self.watch("--budget", "10%", "--findings", "f.json", "--", self.path("STRIPPED"), "2"),
+        self.check_race(self.watch("--budget", "10%", "--findings", "f.json", "--", self.path("STRIPPED"), "1"),
                         symbols=False, race=False)
 
     def test_without_proof_it_stays_a_collision(self):
         for name in ("VOLATILE", "BARE_MOVES"):
             with self.subTest(name=name):
-                self.check_race(self.watch("--budget", "10%", "--findings", "f.json", "--", self.path(name), "2"),
+                self.check_race(self.watch("--budget", "10%", "--findings", "f.json", "--", self.path(name), "1"),
                                 race=False)
 
     @unittest.skipUnless(os.path.exists(COMPILER), "no deadheat-cc beside the tool")
@@ -146,7 +148,7 @@ class Watch(unittest.TestCase):
     def test_safe_twins_are_silent(self):
         for twin in TWINS:
             with self.subTest(twin=twin):
-                run = self.watch("--budget", "30%", "--findings", "f.json", "--", self.path(twin), SAFE_SECONDS)
+                run = self.watch("--budget", "50%", "--findings", "f.json", "--", self.path(twin), SAFE_SECONDS)
                 self.assertEqual(run.returncode, 0, run.stderr)
                 self.assertGreater(self.counters()["samples"], 20, "nothing was watched")
                 if twin == "MOVES":
@@ -184,7 +186,7 @@ class Watch(unittest.TestCase):
 
     def test_killed_it_leaves_the_target_alone(self):
         """SIGKILL cannot be handled: a child that traces notices, and cleans up."""
-        for _ in range(3):
+        for _ in range(2):
             process = self.start("RACE")
             tool = subprocess.Popen([TOOL, "watch", "--budget", "50%", "-p", str(process.pid), "--findings",
                                      self.path("f.json")], stderr=subprocess.DEVNULL)
@@ -214,6 +216,45 @@ class Watch(unittest.TestCase):
     def tracer(pid):
         with open(f"/proc/{pid}/status", encoding="ascii") as file:
             return int(next(line for line in file if line.startswith("TracerPid")).split()[1])
+
+    def test_two_to_256_threads_that_come_and_go(self):
+        for count, seconds in ((2, "1"), (4, "1"), (256, "2")):
+            with self.subTest(threads=count):
+                run = self.watch("--budget", "30%", "--findings", "f.json", "--", self.path("many"), str(count),
+                                 seconds)
+                self.assertEqual((run.returncode, run.stdout), (66, "done\n"), run.stderr)
+                found = [{role["site"].get("function") for role in one["roles"]} for one in self.findings()["findings"]]
+                self.assertIn({"read_value", "write_value"}, found)
+                self.assertEqual(self.counters()["sites_refused"], 0, "no breakpoint could be placed")
+
+    def test_registers_of_others_are_one_line(self):
+        if subprocess.run([self.path("registers"), "0"], check=False).returncode == 77:
+            self.skipTest("perf events are not allowed here")
+        run = self.watch("--budget", "30%", "--findings", "f.json", "--", self.path("registers"), "1")
+        self.assertIn(run.returncode, (66, 77), run.stderr)
+        self.assertEqual(run.stderr.count("somebody else has the debug registers"), 1, run.stderr)
+        self.assertEqual(run.stdout, "done\n")
+
+    def test_candidates_are_looked_at_first(self):
+        """One racy pair among 1,100 busy instructions: found where it is suspected, by address in the same build or by
+        line in another; not (twice in a row: less than once in a hundred) where it is not."""
+        self.watch("--budget", "30%", "--functions", "needle_*", "--findings", "f.json", "--", self.path("needle"), "1")
+        suspects = self.findings()
+        self.assertEqual(len(suspects["findings"]), 1)
+        with open(self.path("same.json"), "w", encoding="utf-8") as file:
+            json.dump(suspects, file)
+        for role in suspects["findings"][0]["roles"]:
+            role["site"].update(build_id="00", pcs=[])
+        with open(self.path("other.json"), "w", encoding="utf-8") as file:
+            json.dump(suspects, file)
+        blind = 0
+        for seed, name in enumerate(("same.json", "other.json")):
+            words = ("--budget", "10%", "--seed", str(seed), "--findings", "f.json")
+            run = self.watch(*words, "--candidates", name, "--", self.path("needle"), "2")
+            self.assertEqual(run.returncode, 66, run.stderr)
+            self.assertGreater(self.counters()["sites_suspected"], 0)
+            blind += self.watch(*words, "--", self.path("needle"), "1").returncode == 66
+        self.assertLess(blind, 2)
 
     def test_exec_is_followed(self):
         run = self.watch("--budget", "10%", "--findings", "f.json", "--", self.path("exec"), self.path("RACE"), "1")

@@ -23,11 +23,18 @@ bool FakeBackend::insert(uint64_t pc, uint8_t) {
   return true;
 }
 
-void FakeBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
-  watched = {pieces.begin(), pieces.end()};
-  watches_reads = reads_too;
-  armed_without = except;
+int FakeBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  size_t taken = 0;
+  for (const auto& [number, watch] : watches) taken += watch.pieces.size();
+  if (taken + pieces.size() > kRegisters) return -1;
+  int number = 0;
+  while (watches.contains(number)) ++number;
+  last_watch = Watch{{pieces.begin(), pieces.end()}, reads_too, except};
+  watches[number] = *last_watch;
+  return number;
 }
+
+void FakeBackend::disarm(int watch) { watches.erase(watch); }
 
 bool FakeBackend::read(uint64_t address, std::span<uint8_t> into) {
   for (size_t i = 0; i < into.size(); ++i) {

@@ -4,6 +4,7 @@
 #include <deque>
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 
 #include "lib/sampler/backend.h"
@@ -20,9 +21,13 @@ class FakeBackend : public Backend {
   std::deque<Step> script;
   std::set<uint64_t> placed;
   std::map<uint64_t, uint8_t> memory;  // others read as 0
-  std::vector<WatchPiece> watched;
-  bool watches_reads = false;
-  int armed_without = 0;
+  struct Watch {
+    std::vector<WatchPiece> pieces;
+    bool reads_too = false;
+    int except = 0;
+  };
+  std::map<int, Watch> watches;  // that are armed now
+  std::optional<Watch> last_watch;
   std::multiset<int> released;
   uint64_t clock_ns = 0;
   size_t task_count = 2;
@@ -33,8 +38,8 @@ class FakeBackend : public Backend {
   void release(int task) override { released.insert(task); }
   bool insert(uint64_t pc, uint8_t expected) override;
   void remove(uint64_t pc) override { placed.erase(pc); }
-  void arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
-  void disarm() override { watched.clear(); }
+  int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
+  void disarm(int watch) override;
   size_t tasks() override { return task_count; }
   bool read(uint64_t address, std::span<uint8_t> into) override;
   std::vector<LoadedModule> modules() override;

@@ -19,7 +19,9 @@ std::optional<std::string> watch_problem() {
   int status = 0;
   PtraceTask task;
   task.id = child;
-  const WatchSet wish{{{reinterpret_cast<uint64_t>(&watched), 8}}, true, 1};
+  WatchRegisters wish;
+  wish.generation = 1;
+  wish.all[0] = {{reinterpret_cast<uint64_t>(&watched), 8}, true, 0, 0, 1};
   if (::ptrace(PTRACE_SEIZE, child, 0, 0) != 0)
     missing = "allow ptrace (a container may need --cap-add SYS_PTRACE)";
   else if (::ptrace(PTRACE_INTERRUPT, child, 0, 0) != 0 ||

@@ -84,8 +84,14 @@ void PtraceBackend::release(int task) {
 // Every way back to running goes through here, so that nobody runs with old watchpoints that we had
 // the chance to change.
 void PtraceBackend::resume(PtraceTask& task) {
-  if (task.generation != watch_.generation && !task.leaving && !set_watchpoints(task, watch_))
-    not_armed_++;
+  if (task.generation != watch_.generation && !task.leaving && !set_watchpoints(task, watch_)) {
+    if (errno == ENOSPC || errno == EBUSY) {
+      registers_refused_++;
+      usable_registers_ -= usable_registers_ > 0 ? 1 : 0;
+    } else {
+      not_armed_++;
+    }
+  }
   task.stopped = false;
   ::ptrace(PTRACE_CONT, task.id, 0, static_cast<long>(task.signal));
   task.signal = 0;
@@ -116,8 +122,22 @@ void PtraceBackend::remove(uint64_t pc) {
   placed_.erase(found);
 }
 
-void PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
-  watch_ = {{pieces.begin(), pieces.end()}, reads_too, watch_.generation + 1};
+// The number of a watch is that of its first register.
+int PtraceBackend::take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  std::vector<size_t> free;
+  for (size_t i = 0; i < usable_registers_; ++i)
+    if (watch_.all[i].watch < 0) free.push_back(i);
+  if (pieces.empty() || free.size() < pieces.size()) return -1;
+  const auto watch = static_cast<int>(free[0]);
+  watch_.generation++;
+  for (size_t i = 0; i < pieces.size(); ++i)
+    watch_.all[free[i]] = {pieces[i], reads_too, except, watch, watch_.generation};
+  return watch;
+}
+
+int PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  const int watch = take_registers(except, pieces, reads_too);
+  if (watch < 0) return watch;
   std::vector<int> asked;
   for (auto& [id, task] : tasks_) {
     if (id == except || task.stopped || task.listening || task.leaving) continue;
@@ -140,9 +160,19 @@ void PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool rea
   auto missing = unarmed();
   while (missing > 0 && !over_ && poll_once(deadline)) missing = unarmed();
   not_armed_ += static_cast<uint64_t>(missing);
+  return watch;
 }
 
-void PtraceBackend::disarm() { watch_ = {{}, false, watch_.generation + 1}; }
+// The tasks keep it until they are stopped for something else: a trap of it is stale then.
+void PtraceBackend::disarm(int watch) {
+  watch_.generation++;
+  for (WatchRegisters::Register& one : watch_.all)
+    if (one.watch == watch) one = {{}, false, 0, -1, watch_.generation};
+}
+
+void PtraceBackend::disarm_all() {
+  for (int watch = 0; watch < static_cast<int>(watch_.all.size()); ++watch) disarm(watch);
+}
 
 // An interrupted call begins again, unseen by the program; but some calls end with EINTR instead
 // (signal(7), "even in the absence of signal handlers"). Tasks that sleep in those are left alone:
@@ -215,6 +245,8 @@ Counters PtraceBackend::counters() const {
        "times a thread could not be given the watchpoint in time", true},
       {"threads_asleep", asleep_,
        "times a thread that slept in a system call was not given the watchpoint", true},
+      {"registers_refused", registers_refused_,
+       "times a thread's debug registers were taken by somebody else", true},
       {"stale_traps", stale_traps_, "threads ran into a watchpoint of an earlier sample", false},
       {"late_breakpoints", late_traps_, "threads reached a breakpoint that was just removed",
        false},

@@ -34,8 +34,8 @@ class PtraceBackend : public Backend {
   void release(int task) override;
   bool insert(uint64_t pc, uint8_t expected) override;
   void remove(uint64_t pc) override;
-  void arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
-  void disarm() override;
+  int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
+  void disarm(int watch) override;
   size_t tasks() override { return tasks_.size(); }
   bool read(uint64_t address, std::span<uint8_t> into) override;
   std::vector<LoadedModule> modules() override;
@@ -55,6 +55,8 @@ class PtraceBackend : public Backend {
   int asked_by() const { return asked_by_; }      // the signal of kInterrupted
   // It came from the terminal, and so to the program too.
   bool asked_by_person() const { return asked_by_person_; }
+  // Somebody else (perf, say) has all debug registers of a thread.
+  bool registers_taken() const { return usable_registers_ == 0; }
 
  private:
   enum class Child : uint8_t { kUnknown, kCopy, kShares };
@@ -77,6 +79,8 @@ class PtraceBackend : public Backend {
   bool drain(PtraceTask& task, uint64_t deadline_ns);
   void settle(PtraceTask& task, int status);
   void let_go(PtraceTask& task);
+  int take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too);
+  void disarm_all();
   uint8_t byte_at(uint64_t pc) const;
 
   int process_;
@@ -90,12 +94,13 @@ class PtraceBackend : public Backend {
   size_t sharing_ = 0;             // children that use the target's memory
   std::unordered_map<uint64_t, uint8_t> placed_, ever_;  // original bytes
   std::unordered_map<uint64_t, uint8_t> suspended_;      // placed again when no child shares
-  WatchSet watch_;
+  WatchRegisters watch_;
+  size_t usable_registers_ = Backend::kRegisters;  // fewer where others use some
   std::deque<Event> events_;
   std::unique_ptr<Unwinder> unwinder_;
   uint64_t stopped_ns_ = 0, stack_end_ = 0;
   uint64_t not_armed_ = 0, stale_traps_ = 0, late_traps_ = 0, children_let_go_ = 0, executed_ = 0;
-  uint64_t asleep_ = 0, not_removed_ = 0;
+  uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0;
   std::string maps_text_;
   std::vector<LoadedModule> modules_;
 };

@@ -167,7 +167,7 @@ void PtraceBackend::settle(PtraceTask& task, int status) {
   user_regs_struct registers{};
   ::ptrace(PTRACE_GETSIGINFO, task.id, 0, &info);
   const bool ours = (info.si_code == SI_KERNEL && set_back(task, registers)) ||
-                    (info.si_code == TRAP_HWBKPT && take_fired(task) != Fired::kNotOurs);
+                    (info.si_code == TRAP_HWBKPT && take_fired(task, watch_).ours);
   if (!ours) task.signal = SIGTRAP;
 }
 
@@ -181,7 +181,7 @@ void PtraceBackend::let_go(PtraceTask& task) {
 // no watchpoint: they are let go by the end of this thread, which the kernel does without a stop.
 void PtraceBackend::detach() {
   if (std::exchange(detached_, true)) return;
-  disarm();
+  disarm_all();
   while (!placed_.empty()) remove(placed_.begin()->first);
   const uint64_t deadline = now_ns() + kDetachPatienceNs;
   // The bytes of children that were not told of yet are set right as usual.

@@ -86,12 +86,12 @@ void PtraceBackend::on_trap(PtraceTask& task) {
     stopped_ns_ += Budget::kTrapNs;
     return resume(task);
   }
-  const Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task) : Fired::kNotOurs;
-  if (fired != Fired::kNotOurs) {
-    if (fired == Fired::kCurrent && task.generation == watch_.generation &&
-        ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
+  const Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task, watch_) : Fired{};
+  if (fired.ours) {
+    if (fired.watches != 0 && ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
       event.kind = Event::Kind::kWatchpoint;
       event.pc = event.registers.rip;
+      event.watches = fired.watches;
       events_.push_back(event);
       return;
     }
@@ -122,7 +122,7 @@ void PtraceBackend::on_exec(int id) {
   unwinder_.reset();
   modules_.clear();
   maps_text_.clear();
-  disarm();
+  disarm_all();
   PtraceTask& task = tasks_[id];
   task.id = id;
   task.stopped = true;
@@ -138,7 +138,11 @@ void PtraceBackend::on_child_of(int parent, int event) {
   unsigned long message = 0;
   if (::ptrace(PTRACE_GETEVENTMSG, parent, 0, &message) != 0) return;
   const int child = static_cast<int>(message);
-  if (status_number(child, "Tgid") == process_) return;  // a thread: it will stop as one
+  const int group = status_number(child, "Tgid");
+  if (group == process_) return;  // a thread: it will stop as one
+  // A thread may stop, go on and end before its parent's word of it is read. Whoever is gone shares
+  // nothing any more.
+  if (group == 0) return;
   // A copy is cleaned and let go. What may share the memory forbids breakpoints in it.
   const Child kind = event == PTRACE_EVENT_FORK ? Child::kCopy : Child::kShares;
   children_[child] = kind;

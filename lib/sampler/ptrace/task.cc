@@ -3,6 +3,7 @@
 #include <signal.h>
 #include <sys/ptrace.h>
 
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -24,12 +25,12 @@ bool poke(int task, int number, uint64_t value) {
   return ::ptrace(PTRACE_POKEUSER, task, offset_of(number), value) == 0;
 }
 
-// Whether a register fired since the last call.
-bool fired(int task) {
+// The registers that fired since the last call.
+uint8_t read_fired(int task) {
   const long status = ::ptrace(PTRACE_PEEKUSER, task, offset_of(kStatus), 0);
-  if ((status & 0xf) == 0) return false;
+  if (status == -1 || (status & 0xf) == 0) return 0;
   poke(task, kStatus, 0);
-  return true;
+  return static_cast<uint8_t>(status & 0xf);
 }
 
 // Enable bit, kind (1 write, 3 read or write) and length of one register.
@@ -55,30 +56,45 @@ std::string status_value(int task, const char* key) {
 // that it had.
 bool clear_watchpoints(PtraceTask& task) {
   if (!task.has_watchpoints) return true;
-  task.old_trap |= fired(task.id);
+  const uint8_t fired = read_fired(task.id);
+  task.trap_to_come |= fired != 0;
+  task.fired |= fired;
   task.has_watchpoints = false;
   return poke(task.id, kControl, 0);
 }
 
-bool set_watchpoints(PtraceTask& task, const WatchSet& wish) {
+bool set_watchpoints(PtraceTask& task, const WatchRegisters& wish) {
   task.generation = wish.generation;
   if (!clear_watchpoints(task)) return false;
-  if (wish.pieces.empty()) return true;
   uint64_t control = 0;
-  for (size_t i = 0; i < wish.pieces.size(); ++i) {
-    if (!poke(task.id, static_cast<int>(i), wish.pieces[i].address)) return false;
-    control |= control_of(i, wish.pieces[i], wish.reads_too);
+  for (size_t i = 0; i < wish.all.size(); ++i) {
+    const auto& one = wish.all[i];
+    // What fired for something else is nobody's any more.
+    if (task.serials[i] != one.serial) task.fired &= static_cast<uint8_t>(~(1U << i));
+    task.serials[i] = one.serial;
+    if (one.piece.size == 0 || one.except == task.id) continue;
+    if (!poke(task.id, static_cast<int>(i), one.piece.address)) return false;  // none is free
+    control |= control_of(i, one.piece, one.reads_too);
   }
+  if (control == 0) return true;
   task.has_watchpoints = true;
   if (poke(task.id, kControl, control)) return true;
+  const int why = errno;
   clear_watchpoints(task);
+  errno = why;
   return false;
 }
 
-Fired take_fired(PtraceTask& task) {
-  const bool old = std::exchange(task.old_trap, false);
-  if (fired(task.id)) return task.has_watchpoints ? Fired::kCurrent : Fired::kOld;
-  return old ? Fired::kOld : Fired::kNotOurs;
+Fired take_fired(PtraceTask& task, const WatchRegisters& now) {
+  const uint8_t fired = read_fired(task.id);
+  const bool ours = fired != 0 || task.trap_to_come;
+  Fired out{ours, 0};
+  const auto bits = static_cast<uint8_t>(fired | std::exchange(task.fired, 0));
+  task.trap_to_come = false;
+  for (size_t i = 0; i < now.all.size(); ++i)
+    if (((bits >> i) & 1) != 0 && task.serials[i] == now.all[i].serial && now.all[i].watch >= 0)
+      out.watches |= static_cast<uint8_t>(1U << now.all[i].watch);
+  return out;
 }
 
 bool trap_pending(int task) {

@@ -3,6 +3,7 @@
 
 #include <sys/user.h>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -11,10 +12,17 @@
 
 namespace deadheat::sampler {
 
-struct WatchSet {
-  std::vector<WatchPiece> pieces;
-  bool reads_too = false;
-  uint64_t generation = 0;
+// What the debug registers should hold, but for the task that each register leaves out.
+struct WatchRegisters {
+  struct Register {
+    WatchPiece piece;  // size 0: free
+    bool reads_too = false;
+    int except = 0;       // a task
+    int watch = -1;       // to whose pieces it belongs
+    uint64_t serial = 0;  // another one whenever it changes
+  };
+  std::array<Register, Backend::kRegisters> all;
+  uint64_t generation = 0;  // of all of them
 };
 
 struct PtraceTask {
@@ -26,15 +34,21 @@ struct PtraceTask {
   int signal = 0;            // to deliver when it goes on
   uint64_t generation = 0;   // of the watchpoints that it has
   bool has_watchpoints = false;
-  bool old_trap = false;  // a watchpoint fired before it was changed; its SIGTRAP is still to come
+  std::array<uint64_t, Backend::kRegisters> serials{};  // what each register was set for
+  // Registers that fired before they were set anew; the SIGTRAP is still to come.
+  bool trap_to_come = false;
+  uint8_t fired = 0;
 };
 
 // Stopped tasks only. False where the registers are taken by somebody else.
-bool set_watchpoints(PtraceTask& task, const WatchSet& wish);
+bool set_watchpoints(PtraceTask& task, const WatchRegisters& wish);
 bool clear_watchpoints(PtraceTask& task);
-// At a SIGTRAP of a debug register: whose it is.
-enum class Fired : uint8_t { kNotOurs, kOld, kCurrent };
-Fired take_fired(PtraceTask& task);
+// At a SIGTRAP of a debug register.
+struct Fired {
+  bool ours = false;
+  uint8_t watches = 0;  // bit n: watch n; none: of watches that are over
+};
+Fired take_fired(PtraceTask& task, const WatchRegisters& now);
 
 // SIGTRAP waits to be delivered to the task.
 bool trap_pending(int task);

@@ -1,0 +1,80 @@
+#include "lib/sampler/loaded_code.h"
+
+#include <algorithm>
+
+namespace deadheat::sampler {
+
+void LoadedCode::update(const std::vector<LoadedModule>& now) {
+  for (const LoadedModule& module : now) {
+    if (std::find(modules_.begin(), modules_.end(), module) != modules_.end()) continue;
+    fresh_.push_back(static_cast<int>(modules_.size()));
+    modules_.push_back(module);
+    codes_.emplace_back();
+    opened_.push_back(false);
+  }
+}
+
+void LoadedCode::forget() {
+  for (LoadedModule& module : modules_) module.begin = module.end = 0;
+}
+
+ModuleCode* LoadedCode::code_of(int module) {
+  if (module < 0) return nullptr;
+  const auto at = static_cast<size_t>(module);
+  if (!opened_[at]) {
+    opened_[at] = true;
+    auto code = ModuleCode::open(modules_[at].path);
+    if (code) codes_[at] = std::move(code).value();
+  }
+  return codes_[at].get();
+}
+
+CodePlace LoadedCode::place_of(uint64_t address) const {
+  // The newest first: a path may have been loaded twice.
+  for (size_t i = modules_.size(); i-- > 0;)
+    if (address >= modules_[i].begin && address < modules_[i].end)
+      return {static_cast<int>(i), address - modules_[i].bias};
+  return {-1, address};
+}
+
+bool LoadedCode::is_loader(int number) const {
+  const std::string& path = module(number).path;
+  const std::string name = path.substr(path.rfind('/') + 1);
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl");
+}
+
+Side LoadedCode::side_of(const Event& event, const Side& held) {
+  Side side;
+  const CodePlace after = place_of(event.pc);
+  side.place = {after.module, after.address > 0 ? after.address - 1 : 0};
+  ModuleCode* const code = code_of(after.module);
+  if (code == nullptr) return side;
+  side.in_loader = is_loader(after.module);
+  for (auto instruction : {code->ending_at(after.address), code->at(after.address)}) {
+    if (!instruction || instruction->count == 0 || instruction->transfers) continue;
+    const bool here = instruction->address == after.address;
+    if (here && !instruction->repeated) continue;
+    const CodePlace place = {after.module, instruction->address};
+    const std::string text =
+        instruction_text(code->bytes(instruction->address, kLongestInstruction));
+    instruction->address += module(after.module).bias;
+    for (const MemoryAccess& access : instruction->memory()) {
+      const uint64_t at = effective_address(*instruction, access, event.registers);
+      const bool touches = access.touches(at, held.address, held.address + held.size);
+      // String instructions have moved on by one element; a load may have replaced its own base.
+      if (!touches && !access.base_changes) continue;
+      side.place = place;
+      side.text = text;
+      side.locked = instruction->locked;
+      side.reads = access.reads;
+      side.writes = access.writes;
+      side.size = access.size;
+      side.address = touches ? at : 0;
+      if (touches) return side;
+    }
+    if (!side.text.empty()) return side;
+  }
+  return side;
+}
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,201 @@
+#include "lib/sampler/samples.h"
+
+#include <algorithm>
+
+namespace deadheat::sampler {
+namespace {
+
+constexpr int kMostTraps = 8;  // of one sample that are not reported: then it is a hot atomic
+
+}  // namespace
+
+// At most four registers, each watching an aligned power of two.
+std::vector<WatchPiece> Samples::pieces_of(uint64_t address, uint32_t size,
+                                           size_t* left_out) const {
+  std::vector<WatchPiece> pieces;
+  uint64_t left = size;
+  while (left > 0 && pieces.size() < Backend::kRegisters) {
+    uint8_t step = 8;
+    while (address % step != 0 || step > left) step = static_cast<uint8_t>(step / 2);
+    pieces.push_back({address, step});
+    address += step;
+    left -= step;
+  }
+  *left_out = left;
+  return pieces;
+}
+
+// What the thread is about to do, and the value before it; nothing where it would only mislead.
+std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& place) {
+  ModuleCode* const code = code_.code_of(place.module);
+  auto instruction = code->at(place.address);
+  if (!instruction || instruction->count == 0) return std::nullopt;
+  instruction->address += code_.module(place.module).bias;
+  const MemoryAccess* access = &instruction->accesses[0];
+  if (instruction->count == 2 && (access->on_stack || random_.chance(0.5)))
+    access = &instruction->accesses[1];
+  Collision seen;
+  Side& held = seen.held;
+  held.address = effective_address(*instruction, *access, event.registers);
+  held.size = std::min<uint32_t>(access->size, 64);
+  held.reads = access->reads;
+  held.writes = access->writes;
+  held.locked = instruction->locked;
+  held.place = place;
+  held.text = instruction_text(code->bytes(place.address, kLongestInstruction));
+  held.in_loader = code_.is_loader(place.module);
+  if (backend_.on_stack(event.registers, held.address)) {
+    not_reported_.count(Rule::kOwnStack);
+    return std::nullopt;
+  }
+  seen.before.resize(held.size);
+  if (backend_.read(held.address, seen.before)) return seen;
+  unreadable_++;
+  return std::nullopt;
+}
+
+Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32_t site) {
+  if (backend_.tasks() < now_.size() + 2) return Begun::kNoRoom;
+  Sample sample;
+  sample.from_ns = backend_.now_ns();
+  auto seen = held_at(event, place);
+  if (!seen) return Begun::kNothingToSee;
+  sample.seen = std::move(*seen);
+  size_t left_out = 0;
+  const Side& held = sample.seen.held;
+  const auto pieces = pieces_of(held.address, held.size, &left_out);
+  sample.watch = backend_.arm(event.task, pieces, held.writes);
+  if (sample.watch < 0) return Begun::kNoRoom;
+  unwatched_bytes_ += left_out;
+  count_++;
+  sample.task = event.task;
+  sample.site = site;
+  sample.deadline_ns =
+      backend_.now_ns() + random_.between(delay_ns_ / 2, delay_ns_ + delay_ns_ / 2);
+  now_.push_back(std::move(sample));
+  most_at_once_ = std::max<uint64_t>(most_at_once_, now_.size());
+  return Begun::kYes;
+}
+
+std::vector<SampleEnd> Samples::touched(const Event& event) {
+  std::vector<SampleEnd> ends;
+  for (size_t i = 0; i < now_.size();) {
+    Sample& sample = now_[i];
+    bool fresh = false;
+    const bool fired = ((event.watches >> sample.watch) & 1) != 0 && sample.task != event.task;
+    const bool met = fired && meet(sample, event, &fresh);
+    if (met || (fired && ++sample.traps >= kMostTraps)) {
+      ends.push_back(end(sample, met, fresh));
+      now_.erase(now_.begin() + static_cast<ptrdiff_t>(i));
+    } else {
+      ++i;
+    }
+  }
+  backend_.release(event.task);
+  return ends;
+}
+
+bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
+  Collision collision = sample.seen;
+  collision.other = code_.side_of(event, sample.seen.held);
+  collision.after.resize(sample.seen.held.size);
+  (void)backend_.read(sample.seen.held.address, collision.after);
+  if (not_reported_.judge(collision) != Rule::kReported) return false;
+  add_stacks(collision, sample.task, event.task);
+  *fresh = keep(std::move(collision));
+  return true;
+}
+
+// The second net: the value changed and nobody was seen.
+SampleEnd Samples::end(Sample& sample, bool met, bool fresh) {
+  Collision& seen = sample.seen;
+  seen.after.resize(seen.held.size);
+  if (!met && backend_.read(seen.held.address, seen.after) && seen.after != seen.before &&
+      not_reported_.judge(seen) == Rule::kReported) {
+    add_stacks(seen, sample.task, 0);
+    fresh = keep(std::move(seen));
+  }
+  backend_.disarm(sample.watch);
+  backend_.release(sample.task);
+  return {sample.site, backend_.now_ns() - sample.from_ns, fresh};
+}
+
+std::vector<SampleEnd> Samples::end_due(uint64_t now_ns) {
+  std::vector<SampleEnd> ends;
+  for (size_t i = 0; i < now_.size();) {
+    if (now_[i].deadline_ns > now_ns) {
+      ++i;
+      continue;
+    }
+    ends.push_back(end(now_[i], false, false));
+    now_.erase(now_.begin() + static_cast<ptrdiff_t>(i));
+  }
+  return ends;
+}
+
+std::vector<SampleEnd> Samples::end_all() { return end_due(UINT64_MAX); }
+
+void Samples::drop() {
+  for (const Sample& sample : now_) backend_.disarm(sample.watch);
+  now_.clear();
+}
+
+uint64_t Samples::next_deadline_ns() const {
+  uint64_t next = UINT64_MAX;
+  for (const Sample& sample : now_) next = std::min(next, sample.deadline_ns);
+  return next;
+}
+
+uint64_t Samples::standing_ns(uint64_t now_ns) const {
+  uint64_t sum = 0;
+  for (const Sample& sample : now_) sum += now_ns - sample.from_ns;
+  return sum;
+}
+
+std::vector<CodePlace> Samples::callers(int task) const {
+  std::vector<CodePlace> out;
+  const std::vector<uint64_t> stack = backend_.stack(task);
+  // A return address may lie behind the calling function; the call does not.
+  for (size_t i = 1; i < stack.size(); ++i) out.push_back(code_.place_of(stack[i] - 1));
+  return out;
+}
+
+// Unwinding is slow: only the first of its kind is unwound.
+void Samples::add_stacks(Collision& collision, int held, int other) {
+  const CodePlace there = collision.other ? collision.other->place : CodePlace{};
+  if (known_.contains({collision.held.place, there})) return;
+  code_.update(backend_.modules());
+  collision.held.thread = std::to_string(held) + " '" + backend_.task_name(held) + "'";
+  collision.held.stack = callers(held);
+  if (!collision.other) return;
+  collision.other->thread = std::to_string(other) + " '" + backend_.task_name(other) + "'";
+  collision.other->stack = callers(other);
+}
+
+// Whether it is a new one.
+bool Samples::keep(Collision collision) {
+  const CodePlace there = collision.other ? collision.other->place : CodePlace{};
+  const auto [entry, fresh] = known_.try_emplace({collision.held.place, there}, collisions_.size());
+  if (!fresh) {
+    collisions_[entry->second].count++;
+    return false;
+  }
+  found(collision);
+  collisions_.push_back(std::move(collision));
+  return true;
+}
+
+Counters Samples::counters() const {
+  Counters counters = {
+      {"samples", count_, "of them were samples: a thread stood and its memory was watched", false},
+      {"samples_at_once", most_at_once_, "samples were under way at one time, at most", false},
+      {"bytes_not_watched", unwatched_bytes_,
+       "bytes of wide accesses had no debug register left and were only compared", true},
+      {"unreadable", unreadable_, "accesses were to memory that could not be read", true},
+  };
+  const Counters rules = not_reported_.counters();
+  counters.insert(counters.end(), rules.begin(), rules.end());
+  return counters;
+}
+
+}  // namespace deadheat::sampler
