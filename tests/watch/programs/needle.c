@@ -17,15 +17,14 @@ struct own {
     o->c += o->b;                                                     \
     o->d ^= o->c;                                                     \
   }
-#define SIXTEEN(do, n)                                                                        \
-  do                                                                                          \
-  (n##0) do(n##1) do(n##2) do(n##3) do(n##4) do(n##5) do(n##6) do(n##7) do(n##8) do(n##9) do( \
-      n##a) do(n##b) do(n##c) do(n##d) do(n##e) do(n##f)
-#define ALL(do)                                                                        \
-  SIXTEEN(do, 0x1)                                                                     \
-  SIXTEEN(do, 0x2)                                                                     \
-  SIXTEEN(do, 0x3) SIXTEEN(do, 0x4) SIXTEEN(do, 0x5) SIXTEEN(do, 0x6) SIXTEEN(do, 0x7) \
-      SIXTEEN(do, 0x8) SIXTEEN(do, 0x9) SIXTEEN(do, 0xa)
+// clang-format off
+#define SIXTEEN(make, n) \
+  make(n##0) make(n##1) make(n##2) make(n##3) make(n##4) make(n##5) make(n##6) make(n##7) \
+  make(n##8) make(n##9) make(n##a) make(n##b) make(n##c) make(n##d) make(n##e) make(n##f)
+#define ALL(make) \
+  SIXTEEN(make, 0x1) SIXTEEN(make, 0x2) SIXTEEN(make, 0x3) SIXTEEN(make, 0x4) SIXTEEN(make, 0x5) \
+  SIXTEEN(make, 0x6) SIXTEEN(make, 0x7) SIXTEEN(make, 0x8) SIXTEEN(make, 0x9) SIXTEEN(make, 0xa)
+// clang-format on
 ALL(INNOCENT)
 
 #define CALL(n) innocent_##n(mine);
