@@ -91,8 +91,7 @@ void describe_losses(const Ended& ended, SourceKind source, RecordingInfo& info)
   info.guarantees.memory = traced && ended.report.trace.interrupted == 0;
 }
 
-// Files that the events name, as the model resolves them: the programs of the bpf source see paths
-// as they were given. Those that were only looked at are among them.
+// Files that the events name, as the model resolves them; those that were only looked at, too.
 std::set<std::string> named_files(const std::string& folder) {
   std::set<std::string> names;
   auto recording = Recording::open(folder);
@@ -164,9 +163,11 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   if (!written) return written.error();
   if (info.in_place) return info;
   // The run left the machine's files as they were: its own are in the upper folder.
-  const Status saved = save_checkpoint(request.folder, request.source == SourceKind::kPtrace
-                                                           ? ended->report.trace.opened
-                                                           : named_files(request.folder));
+  StartFiles start{std::move(ended->report.trace.opened), named_files(request.folder)};
+  // The programs of the bpf source see paths as they were given, of all calls alike.
+  if (request.source == SourceKind::kBpf) start.opened.swap(start.looked_at);
+  start.looked_at.insert(info.directory);
+  const Status saved = save_checkpoint(request.folder, start);
   if (!saved) return saved.error();
   return info;
 }

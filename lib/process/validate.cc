@@ -40,6 +40,7 @@ class Validator {
  private:
   std::vector<size_t> add_branches(const LookedAt& looked, size_t after);
   bool is_new_order(const BranchResult& result, model::CandidateKind kind, size_t after);
+  Status runs_as_recorded(const Target& target) const;
   void explain(const LookedAt& looked, const std::vector<size_t>& results);
   Status go_deeper(size_t result, int level);
 
@@ -98,6 +99,17 @@ std::vector<size_t> Validator::add_branches(const LookedAt& looked, size_t after
   }
   for (BranchResult& result : known) add(std::move(result));
   return added;
+}
+
+// Orders of another machine's files say nothing.
+Status Validator::runs_as_recorded(const Target& target) const {
+  const References& references = out_.references;
+  if (target.checkpoint.changed.empty() || references.undisturbed == 0 ||
+      references.failed_undisturbed < references.undisturbed)
+    return Ok{};
+  return Error{problems_of(target.checkpoint).front() + ", and the command fails in all of " +
+                   std::to_string(references.undisturbed) + " undisturbed runs",
+               "record it again here; the recording does not hold those files"};
 }
 
 void Validator::explain(const LookedAt& looked, const std::vector<size_t>& results) {
@@ -171,6 +183,7 @@ Status Validator::explore(const LookedAt& looked, size_t after, int level) {
     for (std::string& line : missing_guarantees(looked.recording.info()))
       out_.problems.push_back(std::move(line));
     if (const Status run = campaign.run_references(key_of(options_, 0)); !run) return run;
+    if (const Status same = runs_as_recorded(*target); !same) return same;
   } else if (const Status copied = write_file(work + "/reference.json", to_json(out_.references));
              !copied) {
     return copied;

@@ -84,10 +84,17 @@ std::vector<std::string> words_of(const Event& event) {
   return words;
 }
 
+// Where names are looked up that the events do not tell of. What was recorded in place changed
+// them.
+std::vector<std::string> roots_of(const Recording& recording) {
+  if (recording.folder().empty() || recording.info().in_place) return {};
+  return {recording.folder() + "/checkpoint", ""};
+}
+
 }  // namespace
 
 ModelBuilder::ModelBuilder(const Recording& recording)
-    : recording_(recording), tree_(!recording.folder().empty() && !recording.info().in_place) {
+    : recording_(recording), tree_(roots_of(recording)) {
   model_.lock_sets.emplace_back();
   const auto& command = recording.info().command;
   std::string first = command.empty() ? "" : command[0];

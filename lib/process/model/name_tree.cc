@@ -57,7 +57,9 @@ FileKind file_kind(uint32_t mode) {
   }
 }
 
-NameTree::NameTree(bool host) : host_(host) { make(FileKind::kFolder); }
+NameTree::NameTree(std::vector<std::string> roots) : roots_(std::move(roots)) {
+  make(FileKind::kFolder);
+}
 
 uint32_t NameTree::make(FileKind kind) {
   inodes_.emplace_back().kind = kind;
@@ -94,13 +96,17 @@ void NameTree::point(uint32_t index, uint32_t to) {
 }
 
 void NameTree::ask_host(uint32_t index) {
-  if (!host_ || names_[index].inode != kNoIndex) return;
-  const std::string path = path_of_name(index);
+  if (roots_.empty() || names_[index].inode != kNoIndex) return;
+  const std::string name = path_of_name(index);
   struct stat about;
-  if (lstat(path.c_str(), &about) != 0) {
+  const auto root = std::find_if(roots_.begin(), roots_.end(), [&](const std::string& one) {
+    return lstat((one + name).c_str(), &about) == 0;
+  });
+  if (root == roots_.end()) {
     point(index, kAbsent);
     return;
   }
+  const std::string path = *root + name;
   const uint32_t inode = make(file_kind(about.st_mode));
   inodes_[inode].size = static_cast<uint64_t>(about.st_size);
   if (inodes_[inode].kind == FileKind::kLink) {

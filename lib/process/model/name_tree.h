@@ -58,8 +58,9 @@ struct Lookup {
 
 class NameTree {
  public:
-  // host: names that the events have not told of are looked up on this machine.
-  explicit NameTree(bool host);
+  // Names that the events have not told of are looked up below these folders, the first that has
+  // one counts: the recording's own copies, then ("") this machine.
+  explicit NameTree(std::vector<std::string> roots);
 
   static constexpr uint32_t kRoot = 0;
   uint32_t inodes() const { return static_cast<uint32_t>(inodes_.size()); }
@@ -94,7 +95,7 @@ class NameTree {
   uint32_t entry(uint32_t folder, std::string_view text);
   void ask_host(uint32_t name);
 
-  bool host_;
+  const std::vector<std::string> roots_;
   std::vector<Inode> inodes_;
   std::vector<Name> names_;
   std::unordered_map<std::string, uint32_t> entries_;  // folder index and text

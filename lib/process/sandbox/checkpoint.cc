@@ -4,10 +4,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <exception>
 #include <filesystem>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "lib/base/file.h"
@@ -27,72 +28,114 @@ bool is_the_kernels(const std::string& path) {
   return below(path, "/proc") || below(path, "/sys") || below(path, "/dev") || below(path, "/run");
 }
 
-// Changed by the package manager only.
-bool is_the_systems(const std::string& path) {
-  static constexpr std::array<std::string_view, 8> kFolders = {
-      "/usr", "/lib", "/lib64", "/lib32", "/libx32", "/bin", "/sbin", "/opt"};
-  for (const std::string_view folder : kFolders)
-    if (below(path, folder)) return true;
-  return false;
-}
-
 int64_t time_of(const struct stat& about) {
   return int64_t{about.st_mtim.tv_sec} * 1000000000 + about.st_mtim.tv_nsec;
 }
 
-// The folders above a path, with the modes and owners that they have; `made` are those that are
-// there already.
-bool make_folders(const std::string& path, const std::string& layer, std::set<std::string>& made) {
-  const std::string above = path.substr(0, path.rfind('/'));
-  if (above.empty() || made.contains(above)) return true;
-  if (!make_folders(above, layer, made)) return false;
-  struct stat folder;
-  const std::string to = layer + above;
-  if (::stat(above.c_str(), &folder) != 0) return false;
-  if (::mkdir(to.c_str(), 0700) == 0) {
-    ::chmod(to.c_str(), folder.st_mode & 07777);
-    if (::chown(to.c_str(), folder.st_uid, folder.st_gid) != 0) errno = 0;  // not root: ours
-  } else if (errno != EEXIST) {
-    return false;
-  }
-  made.insert(above);
-  return true;
-}
+// Copies of files in their places below a folder.
+class Layer {
+ public:
+  explicit Layer(std::string folder) : folder_(std::move(folder)) {}
 
-// With its mode, owner and time.
-bool keep_file(const std::string& path, const struct stat& about, const std::string& layer) {
-  std::error_code failed;
-  const std::string to = layer + path;
-  if (!fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed)) return false;
-  const timespec times[2] = {about.st_atim, about.st_mtim};
-  ::chmod(to.c_str(), about.st_mode & 07777);
-  if (::chown(to.c_str(), about.st_uid, about.st_gid) != 0) errno = 0;
-  return ::utimensat(AT_FDCWD, to.c_str(), times, 0) == 0;
+  // The folders and links that a path leads through, and where it ends; empty: not at a file.
+  std::string way_to(const std::string& path) { return follow(path, 0); }
+
+  // With its mode, owner and time.
+  bool keep(const std::string& path, const struct stat& about) {
+    std::error_code failed;
+    const std::string to = folder_ + path;
+    if (!fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed)) return false;
+    return dress(to, about);
+  }
+
+  // What was put into them changed their times.
+  void finish() const {
+    for (const auto& [path, about] : folders_) dress(folder_ + path, about);
+  }
+
+ private:
+  static constexpr int kMostLinks = 40;  // as the kernel
+
+  static bool dress(const std::string& path, const struct stat& about) {
+    const timespec times[2] = {about.st_atim, about.st_mtim};
+    if (::chown(path.c_str(), about.st_uid, about.st_gid) != 0) errno = 0;  // not root: ours
+    ::chmod(path.c_str(), about.st_mode & 07777);
+    return ::utimensat(AT_FDCWD, path.c_str(), times, 0) == 0;
+  }
+
+  bool keep_folder(const std::string& path, const struct stat& about) {
+    const std::string to = folder_ + path;
+    if (::mkdir(to.c_str(), 0700) != 0 && errno != EEXIST) return false;
+    folders_.emplace(path, about);
+    return true;
+  }
+
+  std::string follow(const std::string& path, int links) {
+    std::string here;
+    for (size_t at = 0; at < path.size();) {
+      const size_t end = std::min(path.find('/', at), path.size());
+      const std::string name = path.substr(at, end - at);
+      at = end + 1;
+      if (name.empty() || name == ".") continue;
+      if (name == "..") {
+        here.resize(here.empty() ? 0 : here.rfind('/'));
+        continue;
+      }
+      const std::string next = here + "/" + name;
+      const bool last = at >= path.size();
+      if (is_the_kernels(next)) return "";
+      struct stat about;
+      if (!folders_.contains(next)) {
+        if (::lstat(next.c_str(), &about) != 0) return "";
+        if (S_ISLNK(about.st_mode)) {
+          if (links == kMostLinks) return "";
+          std::error_code failed;
+          const std::string target = fs::read_symlink(next, failed).string();
+          fs::create_symlink(target, folder_ + next, failed);
+          const std::string rest = last ? "" : "/" + path.substr(at);
+          return follow((target.starts_with('/') ? target : here + "/" + target) + rest, links + 1);
+        }
+        if (!S_ISDIR(about.st_mode)) return last && S_ISREG(about.st_mode) ? next : "";
+        if (!keep_folder(next, about)) return "";
+      }
+      here = next;
+    }
+    return "";
+  }
+
+  const std::string folder_;
+  std::map<std::string, struct stat> folders_;
+};
+
+// Adds those that are there.
+void keep_files(const std::set<std::string>& paths, uint64_t most, Layer& layer,
+                std::set<std::string>& done, json& files) {
+  for (const std::string& path : paths) {
+    struct stat about;
+    const std::string file = path.starts_with('/') ? layer.way_to(path) : "";
+    if (file.empty() || !done.insert(file).second || ::lstat(file.c_str(), &about) != 0) continue;
+    const auto size = static_cast<uint64_t>(about.st_size);
+    // No second copy of what gives its user another's rights.
+    const bool harmless = (about.st_mode & (S_ISUID | S_ISGID)) == 0;
+    const bool kept = harmless && size <= most && layer.keep(file, about);
+    if (kept) most -= size;
+    files.push_back(
+        {{"path", bytes_to_json(file)}, {"size", size}, {"time", time_of(about)}, {"kept", kept}});
+  }
 }
 
 }  // namespace
 
-Status save_checkpoint(const std::string& folder, const std::set<std::string>& opened,
+Status save_checkpoint(const std::string& folder, const StartFiles& start,
                        const CheckpointOptions& options) {
-  const std::string layer = folder + "/checkpoint";
+  Layer layer(folder + "/checkpoint");
   std::error_code failed;
-  fs::create_directories(layer, failed);
-  std::set<std::string> made;
+  fs::create_directories(folder + "/checkpoint", failed);
+  std::set<std::string> done;
   json files = json::array();
-  uint64_t bytes = 0;
-  for (const std::string& path : opened) {
-    struct stat about;
-    if (path.empty() || path[0] != '/' || is_the_kernels(path) ||
-        ::lstat(path.c_str(), &about) != 0)
-      continue;
-    if (!S_ISREG(about.st_mode)) continue;
-    const auto size = static_cast<uint64_t>(about.st_size);
-    bool kept = !is_the_systems(path) && bytes + size <= options.most_bytes;
-    if (kept) kept = make_folders(path, layer, made) && keep_file(path, about, layer);
-    if (kept) bytes += size;
-    files.push_back(
-        {{"path", bytes_to_json(path)}, {"size", size}, {"time", time_of(about)}, {"kept", kept}});
-  }
+  keep_files(start.opened, options.most_opened, layer, done, files);
+  keep_files(start.looked_at, options.most_looked_at, layer, done, files);
+  layer.finish();
   return write_file(folder + "/checkpoint.json",
                     json{{"version", 1}, {"files", files}}.dump(1) + "\n");
 }

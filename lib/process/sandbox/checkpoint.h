@@ -1,6 +1,6 @@
-// The start state of a recording: the files that it opened, as they were. Those that may change
-// (not below /usr, /lib and the like) are copied into the recording; of the others size and time
-// are noted, so that a change is seen.
+// The start state of a recording: the files that it opened or looked at, programs and libraries
+// too, with the folders and links on the way to them, as they were. They are copied into the
+// recording, so that it can be run when the machine has changed, or on another one.
 //
 // A later run lays the copies over the machine's files only if those are no longer the same. What a
 // recording looked for and did not find is not kept: a file that appeared since is seen by the
@@ -17,12 +17,16 @@
 namespace deadheat::process {
 
 struct CheckpointOptions {
-  uint64_t most_bytes = 1ULL << 30;  // of copies; files beyond are noted only
+  // Of copies. Files beyond are noted only: a change is seen.
+  uint64_t most_opened = 1ULL << 30, most_looked_at = 1ULL << 26;
 };
 
-// `opened`: absolute paths. Files that are not on the machine were made by the command and are not
-// part of its start.
-Status save_checkpoint(const std::string& folder, const std::set<std::string>& opened,
+// Absolute paths. What is not on the machine was made by the command and is no part of its start.
+struct StartFiles {
+  std::set<std::string> opened, looked_at;
+};
+
+Status save_checkpoint(const std::string& folder, const StartFiles& files,
                        const CheckpointOptions& options = {});
 
 struct CheckpointState {
