@@ -210,6 +210,10 @@ void Replayer::ended(TracedTask& task) {
   State& mine = state(task);
   if (mine.current) finish(*mine.current, task.call.head().end);
   mine.current.reset();
+  if (task.id() == task.process)
+    if (const auto parent = states_.find(task.path.substr(0, task.path.rfind('.')));
+        parent != states_.end() && &parent->second != &mine)
+      parent->second.ended_children++;
   // What it did not do will not come.
   for (; mine.next < mine.steps->size(); mine.next++)
     if ((*mine.steps)[mine.next].node != kNoNode) plan_.done((*mine.steps)[mine.next].node);
@@ -277,6 +281,8 @@ bool Replayer::stuck(Tracer& tracer) {
     report_.relaxed++;
     return true;
   }
+  for (auto& [id, task] : tracer.tasks())
+    if ((task.held || task.resting) && tell_again(task)) return true;
   // Who is held, and why; the earliest of the cheapest kind goes.
   State* relaxed = nullptr;
   State* beyond = nullptr;
@@ -290,13 +296,13 @@ bool Replayer::stuck(Tracer& tracer) {
     }
     if (!mine.current || mine.current->node == kNoNode) {
       relaxed = &mine;  // waits for a signal that does not come
-      continue;
+      break;
     }
     const uint32_t node = mine.current->node;
     State*& slot = plan_.in_cut(node) || branch_.order.empty() ? relaxed : beyond;
     if (anchor(node) >= 0)
       anchors = describe(node);
-    else if (slot == nullptr || !slot->current || slot->current->node > node)
+    else if (slot == nullptr || slot->current->node > node)
       slot = &mine;
   }
   State* const go = relaxed != nullptr ? relaxed : beyond;

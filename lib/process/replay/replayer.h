@@ -66,6 +66,7 @@ class Replayer : public Controller {
     bool looked_for_end = false;
     int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
+    uint32_t ended_children = 0, told_of = 0;  // and how many SIGCHLD came
   };
   State& state(const TracedTask& task);
   bool matches(const Event& event, const TracedTask& task) const;
@@ -88,6 +89,7 @@ class Replayer : public Controller {
   int signal_follows(const State& state) const;
   bool can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const;
   bool signal_is_due(const State& state, const TracedTask& task) const;
+  bool tell_again(TracedTask& task);
   void go_live(uint64_t number);
   void diverge(std::string why, bool infeasible);
   std::string describe(uint32_t node) const;

@@ -51,6 +51,25 @@ bool Replayer::parent_heard_of_others(const State& mine, const TracedTask& task)
   return true;
 }
 
+// The news of one child's end went with another's, which was not so in the recording: it comes once
+// more, as it was.
+bool Replayer::tell_again(TracedTask& task) {
+  State& mine = state(task);
+  if (mine.ended_children <= mine.told_of || has_signal(task, SIGCHLD, false)) return false;
+  for (size_t at = mine.next; at < mine.steps->size(); at++) {
+    const deadheat_process_event& head = recording_.events()[(*mine.steps)[at].event].head();
+    if (head.kind == DEADHEAT_PROCESS_SYSCALL) return false;
+    if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || head.number != SIGCHLD) continue;
+    siginfo_t news{};
+    news.si_signo = SIGCHLD;
+    news.si_code = static_cast<int>(head.arguments[0]);
+    news.si_pid = static_cast<pid_t>(head.arguments[3]);
+    task.deferred.push_back(news);
+    return true;
+  }
+  return false;
+}
+
 bool Replayer::has_signal(const TracedTask& task, int signal, bool open) const {
   const bool kept = std::any_of(task.deferred.begin(), task.deferred.end(),
                                 [&](const siginfo_t& one) { return one.si_signo == signal; });
@@ -123,6 +142,7 @@ bool Replayer::send_again(TracedTask& task, int signal) {
 
 void Replayer::delivered(TracedTask& task, int signal) {
   State& mine = state(task);
+  mine.told_of += signal == SIGCHLD;
   if (stands_for_early_signal(mine) && mine.awaited == signal) {
     report_.reached = true;
     return go_live(tracer_->next_number());
