@@ -4,27 +4,14 @@ usage: bpf_recording_test.py DEADHEAT
 """
 import json
 import os
-import shutil
-import subprocess
-import sys
-import tempfile
-import unittest
+
+from process_case import ProcessCase, main
 
 SCENARIO = os.path.join(os.path.dirname(os.path.realpath(__file__)), "scenarios", "new-4-make")
 MOST_RECORDINGS = 8  # as in scenario_test.py: until the bug did not strike by itself
 
 
-class BpfRecording(unittest.TestCase):
-    deadheat = ""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-bpf-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def proc(self, *words):
-        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace", cwd=self.folder,
-                              stdin=subprocess.DEVNULL, timeout=200, check=False)
-
+class BpfRecording(ProcessCase):
     def record(self, name, *command, status=0):
         recording = os.path.join(self.folder, name)
         done = self.proc("record", "--source", "bpf", "-o", recording, "--", *command)
@@ -66,5 +53,4 @@ class BpfRecording(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    BpfRecording.deadheat = sys.argv[1]
-    unittest.main(argv=sys.argv[:1])
+    main()

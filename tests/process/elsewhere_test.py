@@ -7,9 +7,8 @@ import os
 import re
 import shutil
 import subprocess
-import sys
-import tempfile
-import unittest
+
+from process_case import ProcessCase, main
 
 MAKEFILE = """all: out/a out/b
 out: ; mkdir out
@@ -20,32 +19,22 @@ out/b: data %s ; i=0; while [ $$i -lt 100000 ]; do i=$$((i+1)); done; cp data ou
 ENTER = 'mount --make-rprivate / && mount --bind "$0" "$0" && mount --rbind /dev "$0/dev" && mount -t proc proc "$0/proc" && exec chroot "$0" "$@"'
 
 
-class Elsewhere(unittest.TestCase):
-    deadheat = ""
-
+class Elsewhere(ProcessCase):
     def setUp(self):
+        super().setUp()
         if os.geteuid() != 0:
             self.skipTest("needs root, to have another root folder")
-        self.folder = tempfile.mkdtemp(prefix="deadheat-elsewhere-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-        self.project = os.path.join(self.folder, "project")
-        os.mkdir(self.project)
-        self.write("data", "two\none\n")
+        os.mkdir(self.path("project"))
+        self.write("project/data", "two\none\n")
 
-    def write(self, name, text):
-        with open(os.path.join(self.project, name), "w", encoding="utf-8") as file:
-            file.write(text)
-
-    def record(self):
-        done = subprocess.run([self.deadheat, "proc", "record", "-o", os.path.join(self.folder, "rec"), "--", "make", "-j2"], cwd=self.project,
-                              capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=100, check=False)
-        if done.returncode == 77:
-            self.skipTest(done.stderr.strip())
+    def record(self, makefile):
+        self.write("project/Makefile", makefile)
+        done = self.or_skip(self.proc("record", "-o", self.path("rec"), "--", "make", "-j2", cwd=self.path("project")))
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def machine(self):
         """A folder with the tool, the libraries that it is linked with, and the recording."""
-        root = os.path.join(self.folder, "machine")
+        root = self.path("machine")
         for name in ("bin", "dev", "etc", "mnt", "proc", "run", "sys", "tmp", "usr", "var"):
             os.makedirs(os.path.join(root, name))
         shutil.copy(self.deadheat, os.path.join(root, "bin", "deadheat"))
@@ -53,7 +42,7 @@ class Elsewhere(unittest.TestCase):
         for library in re.findall(r"(/\S+) \(0x", said):
             os.makedirs(root + os.path.dirname(library), exist_ok=True)
             shutil.copy(library, root + library)
-        shutil.move(os.path.join(self.folder, "rec"), os.path.join(root, "rec"))
+        shutil.move(self.path("rec"), os.path.join(root, "rec"))
         return root
 
     def there(self, root, *words):
@@ -61,27 +50,24 @@ class Elsewhere(unittest.TestCase):
                               capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=200, check=False)
 
     def test_a_race_is_found_and_replayed(self):
-        self.write("Makefile", MAKEFILE % "")
-        self.record()
+        self.record(MAKEFILE % "")
         root = self.machine()
         done = self.there(root, "validate", "/rec", "--findings", "/rec/findings.json")
         self.assertEqual(done.returncode, 66, done.stderr)
-        self.assertIn("/b is missing", done.stdout)
+        self.assertIn("cp: cannot create regular file", done.stdout)
         self.assertNotIn("not as when this was recorded", done.stdout + done.stderr)
         again = self.there(root, "replay", "/rec/findings.json")
         self.assertEqual(again.returncode, 66, again.stderr)
         self.assertIn("the failure is here again", again.stderr)
 
     def test_its_safe_twin(self):
-        self.write("Makefile", MAKEFILE % "out")
-        self.record()
+        self.record(MAKEFILE % "out")
         done = self.there(self.machine(), "validate", "/rec")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertRegex(done.stderr, r"\b0 harmful, [1-9]\d* benign")
 
     def test_one_that_lacks_a_program(self):
-        self.write("Makefile", MAKEFILE % "")
-        self.record()
+        self.record(MAKEFILE % "")
         root = self.machine()
         path = os.path.join(root, "rec", "checkpoint.json")
         with open(path, encoding="utf-8") as file:
@@ -98,5 +84,4 @@ class Elsewhere(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Elsewhere.deadheat = os.path.realpath(sys.argv.pop(1))
-    unittest.main()
+    main()

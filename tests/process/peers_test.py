@@ -12,9 +12,10 @@ import socket
 import ssl
 import subprocess
 import sys
-import tempfile
 import threading
 import unittest
+
+from process_case import ProcessCase, main
 
 OUTSIDE = "192.0.2.1"
 PYTHON = "/usr/bin/python3"
@@ -101,12 +102,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
 
-class Case(unittest.TestCase):
-    deadheat = ""
-
+class Case(ProcessCase):
     def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-peers-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
+        super().setUp()
         for name, text in (("fetch.py", FETCH), ("ask.py", ASK), ("name.py", NAME)):
             with open(os.path.join(self.folder, name), "w", encoding="utf-8") as file:
                 file.write(text)
@@ -145,10 +143,6 @@ class Case(unittest.TestCase):
             thread.join()
             answering.close()
         return where[1], close
-
-    def proc(self, *words):
-        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace", cwd=self.folder,
-                              stdin=subprocess.DEVNULL, timeout=250, check=False)
 
     def record(self, *command, options=("--host-network",)):
         done = self.proc("record", *options, "-o", "rec", "--", *command)
@@ -296,5 +290,4 @@ def enter_own_network():
 if __name__ == "__main__":
     if "DEADHEAT_OWN_NETWORK" not in os.environ:
         sys.exit(enter_own_network())
-    Case.deadheat = os.path.abspath(sys.argv.pop(1))
-    unittest.main(verbosity=2)
+    main()

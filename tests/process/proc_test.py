@@ -4,36 +4,12 @@ usage: proc_test.py DEADHEAT
 """
 import json
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
-import unittest
+
+from process_case import ProcessCase, main
 
 
-class Case(unittest.TestCase):
-    deadheat = ""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-proc-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.path(name)
-
-    def read(self, *names):
-        with open(self.path(*names), encoding="utf-8", errors="replace") as file:
-            return file.read()
-
-    def proc(self, *words, stdin=subprocess.DEVNULL, text=None):
-        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace", cwd=self.folder,
-                              stdin=None if text is not None else stdin, input=text, timeout=120, check=False)
-
+class Case(ProcessCase):
     def record(self, script, *options, text=None):
         done = self.proc("record", "-o", self.path("rec"), *options, "--", "sh", "-c", script, text=text)
         if done.returncode == 77 and "rec" not in os.listdir(self.folder):
@@ -183,5 +159,4 @@ int main(void) {
 
 
 if __name__ == "__main__":
-    Case.deadheat = sys.argv.pop(1)
-    unittest.main()
+    main()

@@ -6,33 +6,22 @@ clean; then the verdict on that recording is final, also where some of its undis
 usage: scenario_test.py DEADHEAT SCENARIO...
 """
 import os
-import shutil
-import subprocess
 import sys
-import tempfile
-import unittest
+
+from process_case import ProcessCase, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 MOST_RECORDINGS = 8  # the likeliest of them fails in 1 plain run of 8: none clean in 8 is 6e-8
 
 
-class Scenarios(unittest.TestCase):
-    deadheat = ""
+class Scenarios(ProcessCase):
     names = []
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-scenarios-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def run_tool(self, *words):
-        return subprocess.run([self.deadheat, "proc", *words], capture_output=True, text=True, errors="replace",
-                              stdin=subprocess.DEVNULL, timeout=300, check=False)
 
     def record(self, name, variant):
         script = os.path.join(HERE, "scenarios", name, variant + ".sh")
         for attempt in range(MOST_RECORDINGS):
             recording = os.path.join(self.folder, f"{name}-{variant}-{attempt}")
-            done = self.run_tool("record", "-o", recording, "--", "sh", script)
+            done = self.proc("record", "-o", recording, "--", "sh", script)
             if done.returncode == 77:
                 self.skipTest(done.stderr.strip())
             with open(os.path.join(recording, "err"), encoding="utf-8", errors="replace") as file:
@@ -44,7 +33,7 @@ class Scenarios(unittest.TestCase):
         for name in self.names:
             with self.subTest(name):
                 recording = self.record(name, "racy")
-                done = self.run_tool("validate", "--verbose", "--time", "15", recording)
+                done = self.proc("validate", "--verbose", "--time", "15", recording)
                 self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
                 self.assertIn("HARMFUL", done.stdout)
                 self.assertRegex(done.stdout, r"\n  order +recorded +failed\n")  # the story of both orders, not only one
@@ -55,11 +44,12 @@ class Scenarios(unittest.TestCase):
     def test_safe(self):
         for name in self.names:
             with self.subTest(name):
-                done = self.run_tool("validate", "--verbose", "--time", "15", self.record(name, "safe"))
+                done = self.proc("validate", "--verbose", "--time", "15", self.record(name, "safe"))
                 self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
                 self.assertIn("0 harmful", done.stderr)
 
 
 if __name__ == "__main__":
-    Scenarios.deadheat, *Scenarios.names = sys.argv[1:]
-    unittest.main(argv=sys.argv[:1])
+    Scenarios.names = sys.argv[2:]
+    del sys.argv[2:]
+    main()

@@ -3,31 +3,19 @@
 usage: signal_test.py DEADHEAT
 """
 import os
-import shutil
 import subprocess
-import sys
-import tempfile
-import unittest
+
+from process_case import ProcessCase, main
 
 HERE = os.path.dirname(os.path.realpath(__file__))
 FOUND, NOTHING = 66, 0
 
 
-class Signals(unittest.TestCase):
-    deadheat = ""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-signals-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
+class Signals(ProcessCase):
     def check(self, name, *flags):
-        program = os.path.join(self.folder, name)
+        program = self.path(name)
         subprocess.run(["cc", "-O1", "-w", *flags, "-o", program, os.path.join(HERE, "signals", name + ".c")], check=True)
-        done = subprocess.run([self.deadheat, "proc", "check", "--keep", os.path.join(self.folder, "recording"), "--", program],
-                              capture_output=True, text=True, errors="replace", cwd=self.folder, stdin=subprocess.DEVNULL, timeout=300, check=False)
-        if done.returncode == 77:
-            self.skipTest(done.stderr.strip())
-        return done
+        return self.or_skip(self.proc("check", "--keep", self.path("recording"), "--", program))
 
     def test_a_signal_before_an_earlier_call_finds_no_file(self):
         done = self.check("early")
@@ -50,5 +38,4 @@ class Signals(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    Signals.deadheat = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()

@@ -11,9 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import time
-import unittest
 
 # The second command reads what the first one makes; only that it has much to do before makes that come out well.
 RACY = """
@@ -53,28 +51,7 @@ wait $first; wait $!
 """
 
 
-class Case(unittest.TestCase):
-    deadheat = ""
-
-    def setUp(self):
-        self.folder = tempfile.mkdtemp(prefix="deadheat-validate-")
-        self.addCleanup(shutil.rmtree, self.folder, True)
-
-    def path(self, *names):
-        return os.path.join(self.folder, *names)
-
-    def write(self, name, text):
-        with open(self.path(name), "w", encoding="utf-8") as file:
-            file.write(text)
-        return self.path(name)
-
-    def command(self, *words):
-        return [self.deadheat, "proc", *words]
-
-    def proc(self, *words, timeout=200):
-        return subprocess.run(self.command(*words), capture_output=True, text=True, errors="replace", cwd=self.folder,
-                              stdin=subprocess.DEVNULL, timeout=timeout, check=False)
-
+class Case(ProcessCase):
     def record(self, script, *options, name="rec", status=0):
         done = self.proc("record", "-o", name, *options, "--", "sh", "-c", script)
         if done.returncode == 77:
@@ -293,6 +270,8 @@ class Resume(Case):
 
 SERVER = """
 import http.server
+
+from process_case import ProcessCase, main
 try:
     with open("greeting") as file:
         greeting = file.read()
@@ -425,5 +404,4 @@ class Tighter(Case):
 
 
 if __name__ == "__main__":
-    Case.deadheat = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    main()
