@@ -14,6 +14,7 @@
 #include "lib/process/campaign/comparison.h"
 #include "lib/process/campaign/kept_results.h"
 #include "lib/process/campaign/references.h"
+#include "lib/process/judge/end_state.h"
 #include "lib/process/races/branch_json.h"
 #include "lib/process/replay/replay_clock.h"
 
@@ -131,6 +132,12 @@ int judge_again(const Target& target, const Finding& finding, const std::string&
   return now.empty() ? kNothingFound : kFinding;
 }
 
+// All calls can be as recorded, and a program still do something else between them.
+std::string how_it_went(const ReplayReport& replay, const std::string& difference) {
+  if (!replay.reached) return replay.diverged;
+  return difference.empty() ? "reproduced" : "it ended otherwise: " + difference;
+}
+
 }  // namespace
 
 int run_proc_replay(ProcArguments& arguments) {
@@ -168,7 +175,7 @@ int run_proc_replay(ProcArguments& arguments) {
   say_problems(report->trace.peers);
   std::fprintf(stderr, "deadheat: %s: %s; %s calls as recorded\n",
                is_finding ? "the failing order" : "the recording",
-               replay.reached ? "reproduced" : replay.diverged.c_str(),
+               how_it_went(replay, is_finding ? "" : first_difference(folder, work)).c_str(),
                with_thousands(replay.matched).c_str());
   if (is_finding) return judge_again(*target, finding, work, *report, started_ns);
   if (report->trace.timed_out) return kTimedOut;

@@ -1,0 +1,12 @@
+// How two runs of one command ended, compared without any masking: their output, and every file
+// that they changed, with its name, kind, permissions and content. Times are today's, and left out.
+#pragma once
+
+#include <string>
+
+namespace deadheat::process {
+
+// Folders of runs (out, err, upper). The first difference in words; empty: they ended alike.
+std::string first_difference(const std::string& one, const std::string& other);
+
+}  // namespace deadheat::process
