@@ -21,8 +21,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr double kFindTimeout_s = 120, kCheckTime_s = 600;
-constexpr int kInterrupted = 130;
-
 struct CheckArguments {
   TrialOptions trials;
   bool orders = false;
@@ -233,7 +231,7 @@ int run_check(CheckArguments& arguments) {
   {
     const StopSignals signals;
     found = find_races(trials, arguments.orders, work.value()->path());
-    if (!found) return fail(found.error(), StopSignals::stopped() ? kInterrupted : int{kCannotRun});
+    if (!found) return fail(found.error(), StopSignals::stopped() ? kInterrupted : kCannotRun);
   }
   if (!found->ran) return found->status != 0 ? found->status : int{kCannotRun};
   if (arguments.output.findings.empty())

@@ -18,8 +18,6 @@ struct ConfirmArguments {
   OutputOptions output;
 };
 
-constexpr int kInterrupted = 130;
-
 int run_confirm(ConfirmArguments& arguments) {
   settle_paths(arguments.trials);
   auto file = model::read_findings(arguments.input);

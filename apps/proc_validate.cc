@@ -20,8 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-constexpr int kInterrupted = 130;
-
 std::string progress_words(const ValidateProgress& now) {
   char text[160];
   if (now.branches == 0)
@@ -35,7 +33,7 @@ std::string progress_words(const ValidateProgress& now) {
 }
 
 // One live line on a terminal; elsewhere a line every ten seconds.
-class Status {
+class StatusLine {
  public:
   void update(const ValidateProgress& now) {
     if (live_)
@@ -232,7 +230,7 @@ int run_validate(ProcArguments& arguments) {
   options.tool = this_build();
   options.sandbox = arguments.sandbox;
   options.checkers = {arguments.checkers, arguments.beside};
-  Status status;
+  StatusLine status;
   std::atomic<bool> stop = false;
   const StopSignals signals;
   options.stop = &stop;

@@ -19,6 +19,7 @@ enum ExitCode : int {
   kFinding = 66,
   kCannotRun = 77,
   kTimedOut = 124,
+  kInterrupted = 130,
 };
 
 struct Verb {
