@@ -6,18 +6,26 @@
 namespace deadheat::sampler {
 
 void Chooser::add(size_t count) {
+  const size_t first = order_.size();
   for (size_t i = 0; i < count; ++i) {
     order_.push_back(static_cast<uint32_t>(sites_.size()));
     sites_.emplace_back();
-    // A fair place among those that are still to come in this round.
-    std::swap(order_.back(), order_[random_.between(next_, order_.size() - 1)]);
+    std::swap(order_.back(), order_[random_.between(first, order_.size() - 1)]);
   }
+}
+
+void Chooser::add_function(uint32_t first, uint32_t end) {
+  for (uint32_t i = first; i < end; ++i)
+    sites_[i].function = static_cast<uint32_t>(functions_.size());
+  functions_.emplace_back(first, end);
 }
 
 void Chooser::clear() {
   sites_.clear();
   running_.clear();
   preferred_.clear();
+  near_.clear();
+  functions_.resize(1);
   order_.clear();
   next_ = 0;
 }
@@ -45,13 +53,18 @@ std::optional<uint32_t> Chooser::least_sampled(const std::vector<uint32_t>& amon
 std::optional<uint32_t> Chooser::pick_unseen() {
   // Where nearly all run already, a pick must not walk them all.
   constexpr size_t kMostTries = 512;
+  while (!near_.empty()) {
+    const uint32_t site = near_.back();
+    near_.pop_back();
+    if (is_unseen(site)) return site;
+  }
   for (size_t tried = 0; tried < std::min(2 * order_.size(), kMostTries); ++tried) {
     if (next_ == order_.size()) {
       next_ = 0;
       for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
     }
     const uint32_t site = order_[next_++];
-    if (!sites_[site].placed && !sites_[site].running && !sites_[site].forbidden) return site;
+    if (is_unseen(site)) return site;
   }
   return std::nullopt;
 }
@@ -59,6 +72,10 @@ std::optional<uint32_t> Chooser::pick_unseen() {
 void Chooser::reached(uint32_t site) {
   if (std::exchange(sites_[site].running, true)) return;
   running_.push_back(site);
+  // Asked once; those that do not run now come in their turn.
+  const auto [first, end] = std::exchange(functions_[sites_[site].function], {0, 0});
+  for (uint32_t other = first; other < end; ++other)
+    if (is_unseen(other)) near_.push_back(other);
 }
 
 void Chooser::sampled(uint32_t site, bool fruitful) {

@@ -4,11 +4,14 @@
 // wasted. So picks alternate between two questions: does this site run at all (a random order of
 // all sites, each once before any twice), and, among those that do, which was looked at least (of a
 // few random ones the one with the fewest fruitless samples). Hot places that gave nothing thereby
-// lose to the rest; none is ever given up.
+// lose to the rest; none is ever given up. Of a large program little runs: once a site of a
+// function was seen, the others of that function are asked next, and files are asked in the order
+// in which they are added, the program itself first.
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -20,6 +23,7 @@ class Chooser {
   explicit Chooser(uint64_t seed) : random_(seed) {}
 
   void add(size_t count);  // sites are numbered in the order in which they are added
+  void add_function(uint32_t first, uint32_t end);  // these sites belong to one
   void clear();
   size_t size() const { return sites_.size(); }
   size_t seen_running() const { return running_.size(); }
@@ -38,18 +42,23 @@ class Chooser {
 
  private:
   struct Site {
-    uint32_t fruitless = 0;
+    uint32_t fruitless = 0, function = 0;
     bool placed = false, running = false, forbidden = false;
   };
   std::optional<uint32_t> least_sampled(const std::vector<uint32_t>& among);
   std::optional<uint32_t> pick_running() { return least_sampled(running_); }
   std::optional<uint32_t> pick_unseen();
+  bool is_unseen(uint32_t site) const {
+    return !sites_[site].placed && !sites_[site].running && !sites_[site].forbidden;
+  }
 
   static constexpr int kDraws = 4;
   Random random_;
   std::vector<Site> sites_;
   std::vector<uint32_t> running_, preferred_;
   std::vector<uint32_t> order_;  // of all sites; those before next_ were tried in this round
+  std::vector<std::pair<uint32_t, uint32_t>> functions_ = {{0, 0}};  // sites; 0: none is known
+  std::vector<uint32_t> near_;  // not seen to run, in functions that do
   size_t next_ = 0;
   bool turn_ = false, preferred_turn_ = false;
 };

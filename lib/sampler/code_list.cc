@@ -172,7 +172,8 @@ bool ModuleCode::decode_function(const Range& range, CodeList& out) const {
     out.on_stack += !wanted && stack ? 1 : 0;
     out.read_only += !wanted && read_only ? 1 : 0;
     if (wanted && next <= range.end)
-      out.sites.push_back({at_address, instruction->length, bytes(at_address, 1)[0]});
+      out.sites.push_back({at_address, instruction->length, bytes(at_address, 1)[0],
+                           static_cast<uint32_t>(out.functions)});
     at_address = next;
   }
   return true;

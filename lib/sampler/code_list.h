@@ -23,6 +23,7 @@ struct CodeSite {
   uint64_t address = 0;  // in the file's address space
   uint8_t length = 0;
   uint8_t first_byte = 0;
+  uint32_t function = 0;  // sites of one function have one number
 };
 
 struct AddressRange {
@@ -65,7 +66,7 @@ class ModuleCode {
   std::vector<uint64_t> unwind_starts() const;
   const Section* section_of(uint64_t address) const;
   bool writable(uint64_t address) const;
-  bool decode_function(const Range& range, CodeList& out) const;
+  bool decode_function(const Range& range, CodeList& out) const;  // adds one function
 
   std::unique_ptr<symbols::ElfImage> image_;
   std::vector<Section> sections_;

@@ -29,6 +29,13 @@ ModuleCode* LoadedCode::code_of(int module) {
   return codes_[at].get();
 }
 
+void LoadedCode::adopt(int module, std::unique_ptr<ModuleCode> code) {
+  const auto at = static_cast<size_t>(module);
+  if (opened_[at]) return;
+  opened_[at] = true;
+  codes_[at] = std::move(code);
+}
+
 CodePlace LoadedCode::place_of(uint64_t address) const {
   // The newest first: a path may have been loaded twice.
   for (size_t i = modules_.size(); i-- > 0;)

@@ -23,6 +23,7 @@ class LoadedCode {
   const std::vector<LoadedModule>& modules() const { return modules_; }
   const LoadedModule& module(int number) const { return modules_[static_cast<size_t>(number)]; }
   ModuleCode* code_of(int module);  // opened when first needed; nullptr where it cannot be
+  void adopt(int module, std::unique_ptr<ModuleCode> code);  // opened elsewhere
   CodePlace place_of(uint64_t address) const;
   bool is_loader(int module) const;
 

@@ -21,6 +21,7 @@ Session::Session(Backend& backend, SessionOptions options)
       chooser_(options_.seed),
       budget_(options_.budget, backend.now_ns()),
       samples_(backend, code_, options_.seed + 1, options_.delay_ns),
+      decoding_(options_.functions, options_.suspected),
       start_ns_(backend.now_ns()) {
   samples_.found = options_.found;
 }
@@ -77,25 +78,38 @@ bool Session::wanted(const std::string& path) const {
   });
 }
 
+// The first one, the program as a rule, at once: as long as nothing is placed nobody waits for us.
 void Session::load_modules() {
   code_.update(backend_.modules());
-  for (const int number : code_.take_fresh())
-    if (wanted(code_.module(number).path)) add_module(number);
+  for (const int number : code_.take_fresh()) {
+    const std::string& path = code_.module(number).path;
+    if (!wanted(path)) continue;
+    if (sites_.empty() && placed_.empty())
+      add_module(decoding_.decode(number, path));
+    else
+      decoding_.later(number, path);
+  }
+  if (auto ready = decoding_.take_ready(); ready && ready->number >= old_modules_)
+    add_module(std::move(*ready));
 }
 
-void Session::add_module(int number) {
-  ModuleCode* const code = code_.code_of(number);
-  if (code == nullptr) return;
-  const CodeList list = code->list(options_.functions);
+void Session::add_module(DecodedModule module) {
+  if (module.code == nullptr) return;
+  code_.adopt(module.number, std::move(module.code));
+  const CodeList& list = module.list;
   totals_.functions += list.functions;
   totals_.broken_functions += list.broken_functions;
   totals_.on_stack += list.on_stack;
   totals_.read_only += list.read_only;
   const auto first = static_cast<uint32_t>(sites_.size());
-  for (const CodeSite& site : list.sites) sites_.push_back({number, site});
+  for (const CodeSite& site : list.sites) sites_.push_back({module.number, site});
   chooser_.add(list.sites.size());
-  if (!options_.suspected) return;
-  for (const AddressRange& range : options_.suspected(*code)) {
+  for (size_t i = 0; i < list.sites.size();) {
+    const size_t begin = i;
+    while (i < list.sites.size() && list.sites[i].function == list.sites[begin].function) ++i;
+    chooser_.add_function(first + static_cast<uint32_t>(begin), first + static_cast<uint32_t>(i));
+  }
+  for (const AddressRange& range : module.suspected) {
     auto at = std::lower_bound(
         list.sites.begin(), list.sites.end(), range.begin,
         [](const CodeSite& site, uint64_t address) { return site.address < address; });
@@ -114,6 +128,8 @@ void Session::forget_program() {
   sites_.clear();
   chooser_.clear();
   suspected_ = 0;
+  decoding_.forget();
+  old_modules_ = static_cast<int>(code_.modules().size());
   code_.forget();
   load_modules();
   next_rotation_ns_ = backend_.now_ns() + kFirstRotationNs;
@@ -268,6 +284,8 @@ SessionResult Session::finish() {
       {"sites_refused", refused_,
        "breakpoints could not be placed: other bytes were there, or a child shared the memory",
        true},
+      {"modules_not_decoded", decoding_.waiting(),
+       "modules were not decoded yet when the watch ended", true},
       {"functions_not_decoded", totals_.broken_functions,
        "functions were decoded only up to bytes that are no instruction", true},
       {"sites_on_stack", totals_.on_stack,

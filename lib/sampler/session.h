@@ -12,6 +12,7 @@
 #include "lib/sampler/budget.h"
 #include "lib/sampler/choose.h"
 #include "lib/sampler/collision.h"
+#include "lib/sampler/decoding.h"
 #include "lib/sampler/loaded_code.h"
 #include "lib/sampler/samples.h"
 
@@ -29,7 +30,7 @@ struct SessionOptions {
   std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
   std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
   size_t breakpoints = 64;                                                // at once, at most
-  size_t exploring = 192;  // besides, to learn what runs
+  size_t exploring = 1024;  // besides, to learn what runs
 };
 
 struct SessionResult {
@@ -58,7 +59,7 @@ class Session {
   };
 
   void load_modules();
-  void add_module(int number);
+  void add_module(DecodedModule module);
   void forget_program();
   bool wanted(const std::string& path) const;
   void rotate();
@@ -78,6 +79,7 @@ class Session {
   Budget budget_;
   LoadedCode code_;
   Samples samples_;
+  Decoding decoding_;
   std::vector<Site> sites_;
   std::unordered_map<uint64_t, Placed> placed_;  // by absolute pc
   size_t exploring_ = 0;                         // of placed_
@@ -87,6 +89,7 @@ class Session {
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
   uint64_t hits_ = 0, unaffordable_ = 0, alone_ = 0, no_room_ = 0, refused_ = 0, stopped_ns_ = 0;
   uint64_t suspected_ = 0;
+  int old_modules_ = 0;  // of programs before exec
   CodeList totals_;
   bool ended_ = false, interrupted_ = false;
 };

@@ -177,8 +177,9 @@ void PtraceBackend::let_go(PtraceTask& task) {
 }
 
 // Breakpoints first, so that nobody runs into a new one; then each task is stopped, set right and
-// let go. Tasks asleep in calls that an interruption would end early are not stopped if they have
-// no watchpoint: they are let go by the end of this thread, which the kernel does without a stop.
+// let go, nobody waiting for the others. Tasks asleep in calls that an interruption would end early
+// are not stopped if they have no watchpoint: they are let go by the end of this thread, which the
+// kernel does without a stop.
 void PtraceBackend::detach() {
   if (std::exchange(detached_, true)) return;
   disarm_all();
@@ -194,16 +195,18 @@ void PtraceBackend::detach() {
     else
       task.leaving = true;
   }
-  const auto standing = [&] {
-    for (const auto& [id, task] : tasks_)
-      if (!task.stopped && !task.leaving) return false;
-    return early_.empty();
-  };
-  while (!over_ && !standing() && poll_once(deadline)) {
-  }
-  if (!over_)
-    for (auto& [id, task] : tasks_)
+  const auto all_gone = [&] {
+    bool gone = early_.empty();
+    for (auto& [id, task] : tasks_) {
+      if (task.leaving) continue;
       if (task.stopped && drain(task, deadline)) let_go(task);
+      task.leaving = task.stopped;
+      gone &= task.leaving;
+    }
+    return gone;
+  };
+  while (!over_ && !all_gone() && poll_once(deadline)) {
+  }
   for (const auto& [id, kind] : children_) {
     int status = 0;
     if (::ptrace(PTRACE_INTERRUPT, id, 0, 0) != 0) continue;

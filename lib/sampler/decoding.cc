@@ -1,0 +1,35 @@
+#include "lib/sampler/decoding.h"
+
+#include <chrono>
+#include <thread>
+
+namespace deadheat::sampler {
+
+DecodedModule Decoding::decode(const Wish& wish, int number, const std::string& path) {
+  DecodedModule out;
+  out.number = number;
+  auto code = ModuleCode::open(path);
+  if (!code) return out;
+  out.code = std::move(code).value();
+  out.list = out.code->list(wish.functions);
+  if (wish.suspected) out.suspected = wish.suspected(*out.code);
+  return out;
+}
+
+std::optional<DecodedModule> Decoding::take_ready() {
+  std::optional<DecodedModule> ready;
+  if (under_way_.valid() &&
+      under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+    ready = under_way_.get();
+  if (!under_way_.valid() && !waiting_.empty()) {
+    const auto [number, path] = waiting_.front();
+    waiting_.pop_front();
+    std::packaged_task<DecodedModule()> task(
+        [wish = wish_, number = number, path = path] { return decode(*wish, number, path); });
+    under_way_ = task.get_future();
+    std::thread(std::move(task)).detach();
+  }
+  return ready;
+}
+
+}  // namespace deadheat::sampler
