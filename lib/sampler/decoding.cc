@@ -22,10 +22,10 @@ std::optional<DecodedModule> Decoding::take_ready() {
       under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     ready = under_way_.get();
   if (!under_way_.valid() && !waiting_.empty()) {
-    const auto [number, path] = waiting_.front();
+    const std::pair<int, std::string> next = waiting_.front();
     waiting_.pop_front();
     std::packaged_task<DecodedModule()> task(
-        [wish = wish_, number = number, path = path] { return decode(*wish, number, path); });
+        [wish = wish_, next] { return decode(*wish, next.first, next.second); });
     under_way_ = task.get_future();
     std::thread(std::move(task)).detach();
   }

@@ -10,8 +10,12 @@ namespace deadheat::sampler {
 namespace {
 
 constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint that is not reached by then moves
-constexpr uint64_t kFirstRotationNs = 10'000'000;
+// A few at a time: each costs two system calls, and whoever reaches a breakpoint meanwhile stands.
+constexpr uint64_t kStepNs = 10'000'000;
+constexpr size_t kMostInAStep = 64;
+constexpr uint64_t kPatienceNs = 1'000'000;  // for samples under way
 constexpr uint64_t kExploringDebtNs = 20'000'000;
+constexpr double kExploringShare = 1.0 / 3;  // of the budget
 
 }  // namespace
 
@@ -30,7 +34,8 @@ SessionResult Session::run() {
   load_modules();
   place_more();
   explore();
-  next_rotation_ns_ = start_ns_ + kFirstRotationNs;
+  next_rotation_ns_ = start_ns_ + kStepNs;
+  next_modules_ns_ = start_ns_ + kStepNs;
   const uint64_t end_ns =
       options_.seconds > 0 ? start_ns_ + static_cast<uint64_t>(options_.seconds * 1e9) : UINT64_MAX;
   while (backend_.now_ns() < end_ns) {
@@ -132,27 +137,38 @@ void Session::forget_program() {
   old_modules_ = static_cast<int>(code_.modules().size());
   code_.forget();
   load_modules();
-  next_rotation_ns_ = backend_.now_ns() + kFirstRotationNs;
+  next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
 }
 
 // What was not reached makes room; libraries that were loaded meanwhile are found.
 void Session::rotate() {
-  const uint64_t now = backend_.now_ns();
-  load_modules();
-  for (auto it = placed_.begin(); it != placed_.end();) {
-    if (now - it->second.since_ns < kRotationNs / 2) {
-      ++it;
-      continue;
-    }
-    backend_.remove(it->first);
+  const uint64_t from = backend_.now_ns();
+  if (samples_.standing() > 0 && !std::exchange(postponed_, true)) {
+    next_rotation_ns_ = from + kPatienceNs;
+    return;
+  }
+  postponed_ = false;
+  next_rotation_ns_ = from + kStepNs;
+  if (from >= next_modules_ns_) {
+    next_modules_ns_ = from + kRotationNs;
+    load_modules();
+    if (!std::exchange(wasted_, false)) at_once_ = std::min(options_.breakpoints, at_once_ * 2);
+  }
+  size_t removed = 0;
+  for (auto it = placed_.begin(); it != placed_.end() && removed < kMostInAStep;) {
     const auto next = std::next(it);
-    (void)take_placed(it);
+    if (from - it->second.since_ns >= kRotationNs) {
+      backend_.remove(it->first);
+      (void)take_placed(it);
+      removed++;
+    }
     it = next;
   }
-  if (!std::exchange(wasted_, false)) at_once_ = std::min(options_.breakpoints, at_once_ * 2);
-  place_more();
   explore();
-  next_rotation_ns_ = now + (now - start_ns_ < kRotationNs ? kFirstRotationNs : kRotationNs);
+  const uint64_t spent = backend_.now_ns() - from;
+  exploring_ns_ += spent;
+  budget_.take(spent);
+  place_more();
 }
 
 bool Session::place(uint32_t site, bool exploring) {
@@ -192,8 +208,12 @@ void Session::place_more() {
 // A hit that is not sampled costs little, and a site is seen to run for the first time once: so
 // what runs is learned even when samples have spent the budget, only not without bound.
 void Session::explore() {
-  if (!budget_.nearly_allows(backend_.now_ns(), kExploringDebtNs)) return;
-  for (size_t tries = 0; exploring_ < options_.exploring && tries < options_.exploring; ++tries) {
+  const uint64_t now = backend_.now_ns();
+  if (!budget_.nearly_allows(now, kExploringDebtNs)) return;
+  if (static_cast<double>(exploring_ns_) >
+      options_.budget * kExploringShare * static_cast<double>(now - start_ns_) + kExploringDebtNs)
+    return;
+  for (size_t tries = 0; exploring_ < options_.exploring && tries < kMostInAStep; ++tries) {
     const auto site = chooser_.explore();
     if (!site) return;
     (void)place(*site, true);
@@ -206,6 +226,7 @@ void Session::on_breakpoint(const Event& event) {
   bool stands = false;
   if (found != placed_.end()) {
     const bool exploring = found->second.exploring;
+    exploring_ns_ += exploring ? Budget::kTrapNs : 0;
     const uint32_t site = take_placed(found);
     chooser_.reached(site);
     stands = begin_sample(event, site, exploring);

@@ -13,6 +13,8 @@ import sys
 import tempfile
 import unittest
 
+from server_load import Load, Server
+
 TOOL = os.path.abspath(sys.argv.pop(1))
 ATTACHES = 5
 SAFE_SECONDS = "1"
@@ -168,6 +170,24 @@ class Watch(unittest.TestCase):
             self.assertEqual(run.returncode, 0, run.stderr)
             self.assertIsNone(process.poll(), f"it died after {number} attaches")
         self.assertIn(" 0 failures", self.end(process))
+
+    @unittest.skipUnless(Server.installed("memcached"), "no memcached")
+    def test_a_server_under_load(self):
+        """bench/watch/server does it a hundred times."""
+        server = Server("memcached", self.folder)
+        self.addCleanup(server.process.kill)
+        load = Load(server)
+        try:
+            for number in range(5):
+                run = self.watch("--time", "0.3", "--budget", "20%", "--seed", str(number), "-p",
+                                 str(server.process.pid))
+                self.assertIn(run.returncode, (0, 66), run.stderr)
+                self.assertTrue(server.alive(), f"it died after {number} attaches")
+        finally:
+            requests = load.stop()
+        self.assertEqual(load.failures, [])
+        self.assertGreater(requests, 1000)
+        self.assertEqual(server.stop(), 0)
 
     def test_asked_to_end_it_leaves_the_target_alone(self):
         process = self.start("RACE")
