@@ -66,6 +66,34 @@ TEST(Chooser, HalfOfThePicksAreForWhatWasNotSeenToRun) {
   EXPECT_EQ(running, 500);
 }
 
+TEST(Chooser, TheRestOfAFunctionThatRunsComesNext) {
+  Chooser chooser(6);
+  chooser.add(1000);
+  for (uint32_t first = 0; first < 1000; first += 10) chooser.add_function(first, first + 10);
+  chooser.reached(503);
+  std::set<uint32_t> next;
+  for (int i = 0; i < 9; ++i) next.insert(*chooser.explore());
+  EXPECT_EQ(next, (std::set<uint32_t>{500, 501, 502, 504, 505, 506, 507, 508, 509}));
+}
+
+TEST(Chooser, FilesAreExploredInTheOrderOfTheirAdding) {
+  Chooser chooser(7);
+  chooser.add(50);
+  chooser.add(50);
+  for (int i = 0; i < 50; ++i) EXPECT_LT(*chooser.explore(), 50U);
+  for (int i = 0; i < 50; ++i) EXPECT_GE(*chooser.explore(), 50U);
+}
+
+TEST(Chooser, HalfOfThePicksAreSuspects) {
+  Chooser chooser(8);
+  chooser.add(1000);
+  chooser.prefer(7);
+  int suspects = 0;
+  for (int i = 0; i < 100; ++i) suspects += *chooser.pick() == 7 ? 1 : 0;
+  EXPECT_GE(suspects, 50);
+  EXPECT_LE(suspects, 51);
+}
+
 TEST(Chooser, NothingToPickFrom) {
   Chooser chooser(6);
   EXPECT_FALSE(chooser.pick());
