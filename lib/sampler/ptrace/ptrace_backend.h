@@ -92,8 +92,9 @@ class PtraceBackend : public Backend {
   std::map<int, Child> children_;  // traced, not of the target
   std::map<int, int> early_;       // stops of children that their parent did not tell of yet
   size_t sharing_ = 0;             // children that use the target's memory
-  std::unordered_map<uint64_t, uint8_t> placed_, ever_;  // original bytes
-  std::unordered_map<uint64_t, uint8_t> suspended_;      // placed again when no child shares
+  std::unordered_map<uint64_t, uint8_t> placed_;     // original bytes
+  std::map<uint64_t, uint8_t> ever_;                 // the same, of all that ever were
+  std::unordered_map<uint64_t, uint8_t> suspended_;  // placed again when no child shares
   WatchRegisters watch_;
   size_t usable_registers_ = Backend::kRegisters;  // fewer where others use some
   std::deque<Event> events_;

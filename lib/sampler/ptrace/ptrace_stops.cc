@@ -161,12 +161,22 @@ void PtraceBackend::on_child_of(int parent, int event) {
   on_foreign(child, status);
 }
 
+// Any that ever was may be in the copy. Page by page: there may be tens of thousands, and the child
+// waits.
 void PtraceBackend::clean_copy(int child) const {
+  constexpr uint64_t kPage = 4096;
   const ScopedFd memory(
       ::open(("/proc/" + std::to_string(child) + "/mem").c_str(), O_RDWR | O_CLOEXEC));
+  std::vector<uint8_t> bytes(kPage);
+  uint64_t page = UINT64_MAX;
+  bool readable = false;
   for (const auto& [pc, original] : ever_) {
-    uint8_t byte = 0;
-    if (::pread(memory.get(), &byte, 1, static_cast<off_t>(pc)) == 1 && byte == kBreakpoint)
+    if (pc / kPage != page) {
+      page = pc / kPage;
+      readable = ::pread(memory.get(), bytes.data(), kPage, static_cast<off_t>(page * kPage)) ==
+                 static_cast<ssize_t>(kPage);
+    }
+    if (readable && bytes[pc % kPage] == kBreakpoint)
       (void)!::pwrite(memory.get(), &original, 1, static_cast<off_t>(pc));
   }
 }
