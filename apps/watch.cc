@@ -11,6 +11,7 @@
 #include "apps/launch.h"
 #include "apps/output.h"
 #include "apps/verb.h"
+#include "apps/watch_kernel.h"
 #include "lib/base/text.h"
 #include "lib/live/places.h"
 #include "lib/model/json.h"
@@ -30,6 +31,8 @@ struct WatchArguments {
   std::string budget = "3%";
   double delay_ms = 0.5;
   std::string candidates;
+  bool kernel = false, stop_at_first = false;
+  const CLI::Option* delay = nullptr;  // whether it was given
   sampler::SessionOptions session;
   OutputOptions output;
 };
@@ -132,7 +135,26 @@ int watch_here(WatchArguments& arguments) {
   return verdict != kNothingFound ? verdict : code;
 }
 
+int run_kernel(const WatchArguments& arguments, double share) {
+  if (!arguments.program.empty() || arguments.process != 0)
+    return fail({"--kernel watches the kernel as a whole, not one program",
+                 "start the load beside it: ./load & deadheat watch --kernel --time 60"});
+  KernelWatch wanted;
+  wanted.functions = arguments.session.functions;
+  wanted.modules = arguments.session.modules;
+  wanted.seconds = arguments.session.seconds;
+  wanted.seed = arguments.session.seed;
+  wanted.share = share;
+  if (arguments.delay->count() > 0) wanted.delay_ms = arguments.delay_ms;
+  wanted.stop_at_first = arguments.stop_at_first;
+  return watch_kernel(wanted, arguments.output);
+}
+
 int run_watch(WatchArguments& arguments) {
+  if (arguments.kernel) {
+    const auto share = share_of(arguments.budget);
+    return share ? run_kernel(arguments, share.value()) : fail(share.error());
+  }
   if (arguments.program.empty() == (arguments.process == 0))
     return fail({"watch what? give a program after --, or -p PID",
                  "deadheat watch -- ./program, or deadheat watch -p 4711"});
@@ -158,10 +180,14 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.add_option("-p,--pid", arguments.process, "watch this running process; it goes on afterwards")
       ->type_name("PID")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--kernel", arguments.kernel,
+               "watch the Linux kernel itself, with the module of kernel/kmod; as root");
+  app.add_flag("--stop-at-first", arguments.stop_at_first,
+               "with --kernel: end when two threads were caught");
   app.add_option("--budget", arguments.budget, "share of the run time that may be taken")
       ->type_name("SHARE");
   app.add_option("--time", arguments.session.seconds,
-                 "watch for so long; 0: until the program ends")
+                 "watch for so long; 0: until the program ends, or Ctrl-C")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--functions", arguments.session.functions,
@@ -169,9 +195,9 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_option("--modules", arguments.session.modules,
+  app.add_option("--modules,--module", arguments.session.modules,
                  "only files whose path or name matches; without it, all but the C and C++ "
-                 "libraries; repeatable")
+                 "libraries; of the kernel: modules, and vmlinux; repeatable")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->take_all();
@@ -182,6 +208,12 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
                  "milliseconds for which a thread stands before its access, on average")
       ->type_name("MS")
       ->check(CLI::Range(0.01, 1000.0));
+  arguments.delay =
+      app.add_option("--delay", arguments.delay_ms,
+                     "milliseconds for which a thread stands before its access, on average; in the "
+                     "kernel 0.1, at most 2")
+          ->type_name("MS")
+          ->check(CLI::Range(0.01, 1000.0));
   app.add_option("--seed", arguments.session.seed, "of the choice of instructions");
 }
 

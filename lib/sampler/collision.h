@@ -28,7 +28,8 @@ struct Side {
   std::string text;                    // of the instruction; empty when it is not known
   bool reads = false, writes = false;  // both false: not known
   bool locked = false;
-  bool in_loader = false;  // code of the dynamic linker
+  bool in_loader = false;     // code of the dynamic linker
+  bool in_lock_code = false;  // the kernel's locks themselves
   Nature nature = Nature::kUnknown;
   uint64_t address = 0;
   uint32_t size = 0;

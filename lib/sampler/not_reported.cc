@@ -1,17 +1,42 @@
 #include "lib/sampler/not_reported.h"
 
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <string>
+
 namespace deadheat::sampler {
 namespace {
 
 bool is_atomic(const Side& side) { return side.locked || side.nature == Nature::kAtomic; }
 
+constexpr const char* kLockCode[] = {
+    "_raw_spin_*",     "_raw_read_*",
+    "_raw_write_*",    "*queued_spin_*",
+    "queued_read_*",   "queued_write_*",
+    "mutex_lock*",     "mutex_unlock",
+    "mutex_trylock",   "mutex_spin_on_owner",
+    "mutex_is_locked", "__mutex_*",
+    "__ww_mutex_*",    "rt_mutex_*",
+    "__rt_mutex_*",    "down",
+    "down_*",          "up",
+    "up_read",         "up_write",
+    "__down_*",        "__up_*",
+    "rwsem_*",         "osq_*",
+    "percpu_down_*",   "__percpu_down_*",
+    "percpu_up_*",     "lockref_*",
+    "bit_spin_*",
+};
+
 Rule rule_of(const Collision& seen) {
   const Side& held = seen.held;
+  if (held.in_lock_code) return Rule::kLockCode;
   if (!seen.other) return is_atomic(held) ? Rule::kLockedAndGone : Rule::kReported;
   const Side& other = *seen.other;
   if (held.locked && other.locked) return Rule::kBothLocked;
   if (is_atomic(held) && is_atomic(other)) return Rule::kBothAtomic;
   if (held.in_loader || other.in_loader) return Rule::kLoader;
+  if (other.in_lock_code) return Rule::kLockCode;
   const bool known = other.reads || other.writes;
   if (!known) return Rule::kReported;
   if (!held.writes && !other.writes) return Rule::kBothRead;
@@ -23,6 +48,12 @@ Rule rule_of(const Collision& seen) {
 }
 
 }  // namespace
+
+bool is_lock_code(std::string_view function) {
+  const std::string name(function);
+  return std::any_of(std::begin(kLockCode), std::end(kLockCode),
+                     [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
+}
 
 Rule NotReported::judge(const Collision& seen) {
   const Rule rule = rule_of(seen);
@@ -48,6 +79,10 @@ Counters NotReported::counters() const {
           "accesses of threads to their own stacks were not watched"),
       row(Rule::kBothAtomic, "not_reported_both_atomic",
           "collisions of accesses that are atomic by debug information were not reported"),
+      row(Rule::kLockCode, "not_reported_lock_code",
+          "collisions with the code of the kernel's own locks were not reported"),
+      row(Rule::kNotDecoded, "not_reported_unknown_instruction",
+          "touches by instructions that could not be told were not reported"),
   };
 }
 

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <string_view>
 
 #include "lib/base/counter.h"
 #include "lib/sampler/collision.h"
@@ -19,8 +20,14 @@ enum class Rule : uint8_t {
   kLoader,         // the dynamic linker binds functions while others call them: made to be safe
   kOwnStack,       // the held side's own stack
   kBothAtomic,     // atomic on both sides by debug information (a lock prefix counts too)
+  kLockCode,       // kernel: one side is a lock's own code, whose words are made to be raced for
+  kNotDecoded,     // kernel: a touch of the word by an instruction that cannot be told, or whose
+                   // bytes cannot
   kCount
 };
+
+// Functions that are a lock: spin, read-write, mutex, semaphore. The list is in the .cc.
+bool is_lock_code(std::string_view function);
 
 class NotReported {
  public:

@@ -1,0 +1,117 @@
+// deadheat watch --kernel: collisions of threads inside Linux, by the module of kernel/kmod.
+#include "apps/watch_kernel.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+
+#include "apps/launch.h"
+#include "apps/verb.h"
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/sampler/kernel/kernel_findings.h"
+
+namespace deadheat::apps {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
+  sampler::WatchIdentity identity;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  identity.execution =
+      "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
+  char number[32];
+  std::snprintf(number, sizeof number, "%g%%", wanted.share * 100);
+  std::vector<std::string> words = {"deadheat", "watch", "--kernel", "--budget", number};
+  for (const std::string& pattern : wanted.functions)
+    words.insert(words.end(), {"--functions", pattern});
+  for (const std::string& pattern : wanted.modules)
+    words.insert(words.end(), {"--modules", pattern});
+  identity.arguments = {words.begin() + 2, words.end()};
+  const auto release = read_file("/proc/sys/kernel/osrelease");
+  identity.input = "Linux " + (release ? std::string(trim(release.value())) : std::string());
+  identity.repeat = shell_quoted(words);
+  return identity;
+}
+
+void say_figures(const sampler::KernelResult& result) {
+  const auto& module = result.module.values;
+  const auto seconds = result.seconds > 0 ? result.seconds : 1;
+  std::fprintf(stderr,
+               "deadheat: watched the kernel for %.1f s: %s of %s instructions seen to run, %s "
+               "sampled; %s hits "
+               "(%.0f/s), %s samples, %.2f%% of the time taken by them\n",
+               result.seconds, with_thousands(result.running).c_str(),
+               with_thousands(result.sites).c_str(), with_thousands(result.sampled).c_str(),
+               with_thousands(module[DEADHEAT_WATCH_hits]).c_str(),
+               static_cast<double>(module[DEADHEAT_WATCH_hits]) / seconds,
+               with_thousands(module[DEADHEAT_WATCH_samples]).c_str(),
+               static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e7 / seconds);
+}
+
+// Signals that ask us to end are taken here, between two looks at the device.
+bool wait_ms(const sigset_t& signals, uint64_t milliseconds) {
+  const timespec time{static_cast<time_t>(milliseconds / 1000),
+                      static_cast<long>(milliseconds % 1000 * 1'000'000)};
+  return ::sigtimedwait(&signals, nullptr, &time) < 0;
+}
+
+Result<sampler::KernelCode> kernel_code() {
+  auto kallsyms = read_file("/proc/kallsyms");
+  if (!kallsyms) return kallsyms.error();
+  auto symbols = sampler::KernelSymbols::parse(std::move(kallsyms).value());
+  if (!symbols) return symbols.error();
+  auto memory = sampler::open_kcore("/proc/kcore");
+  if (!memory) return memory.error();
+  return sampler::KernelCode(std::move(symbols).value(), std::move(memory).value());
+}
+
+}  // namespace
+
+int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
+  if (::geteuid() != 0)
+    return fail({"only root may watch the kernel", "sudo deadheat watch --kernel"}, kCannotRun);
+  constexpr double kLongestMs = 2;
+  if (wanted.delay_ms > kLongestMs)
+    return fail({"--delay above 2 ms is too long for the kernel: interrupts are off meanwhile",
+                 "as in --delay 0.1"});
+  auto device = sampler::open_kernel_device();
+  if (!device) return fail(device.error(), kCannotRun);
+  auto code = kernel_code();
+  if (!code) return fail(code.error(), kCannotRun);
+  sigset_t signals, before;
+  ::sigemptyset(&signals);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
+  ::sigprocmask(SIG_BLOCK, &signals, &before);
+  sampler::KernelOptions options;
+  options.choice = {wanted.functions, wanted.modules};
+  options.seconds = wanted.seconds;
+  options.budget = wanted.share;
+  options.seed = wanted.seed;
+  options.stop_at_first = wanted.stop_at_first;
+  options.delay_ns = static_cast<uint64_t>(wanted.delay_ms * 1e6);
+  options.wait = [&](uint64_t milliseconds) { return wait_ms(signals, milliseconds); };
+  const auto start = Clock::now();
+  options.seconds_passed = [start] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  sampler::KernelSession session(code.value(), *device.value(), options);
+  auto result = session.run();
+  device.value().reset();
+  ::sigprocmask(SIG_SETMASK, &before, nullptr);
+  if (!result) return fail(result.error(), kCannotRun);
+  say_figures(result.value());
+  if (result.value().sites == 0)
+    return fail({"nothing to watch: no function of the kernel matches",
+                 "names as in /proc/kallsyms; modules as in /proc/modules, and vmlinux"},
+                kCannotRun);
+  const auto notes = read_file("/sys/kernel/notes");
+  return emit(sampler::kernel_findings(result.value(), code.value().symbols(), identity_of(wanted),
+                                       notes ? sampler::build_id_of_notes(notes.value()) : ""),
+              output);
+}
+
+}  // namespace deadheat::apps

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0
+// What QEMU's emulation (tcg) needs besides.
+//
+// With one thread for each processor, it can miss that code is patched while it translates it (7.2
+// does; later ones lock the page first): the breakpoint is gone from memory and still there for one
+// processor. As long as the probe is known that is one more hit; once it is forgotten, the kernel
+// finds no breakpoint in memory and tries again, and that processor never leaves the instruction.
+// So breakpoints are taken out of the code first, then their bytes are written once more with what
+// they hold, which makes the emulator translate anew, and only then are the probes forgotten.
+#include <asm/processor.h>
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+
+#include "watch.h"
+
+bool dh_emulated(void) {
+  return boot_cpu_has(X86_FEATURE_HYPERVISOR) && hypervisor_cpuid_base("TCGTCGTCGTCG", 0);
+}
+
+void dh_rewrite(unsigned long address) {
+  bool in_module = address >= MODULES_VADDR && address < MODULES_END;
+  struct page *page = in_module ? vmalloc_to_page((void *)address) : virt_to_page((void *)address);
+  u8 *alias = page ? vmap(&page, 1, VM_MAP, PAGE_KERNEL) : NULL;
+  if (!alias) return;
+  // Code itself is read-only; the same byte through another mapping is not.
+  asm volatile("lock orb $0, %0" : "+m"(alias[offset_in_page(address)]));
+  vunmap(alias);
+}

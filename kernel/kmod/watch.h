@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: GPL-2.0
+// The module's parts and what they say to each other.
+//
+//   device.c  open, ioctl, read: what user space sees
+//   probe.c   a batch of kprobes; which hits become samples
+//   sample.c  one sample: address, arm, wait, compare, record
+//   arm.c     the debug registers of all processors
+//   emulator.c  what QEMU needs besides
+//   ring.c    records on their way to user space
+//
+// One sample at a time in the whole machine: two debug registers a processor are ours, one that
+// traps writes and one that traps reads and writes, and the other two stay free for others.
+#ifndef DEADHEAT_KMOD_WATCH_H_
+#define DEADHEAT_KMOD_WATCH_H_
+
+#include <linux/atomic.h>
+#include <linux/kprobes.h>
+#include <linux/percpu.h>
+#include <linux/types.h>
+
+#include "abi/kernel_watch.h"
+
+#define DH_TOUCHES 4  // of one sample that are kept
+
+enum dh_slot { DH_WRITES, DH_READS_AND_WRITES, DH_SLOTS };
+
+struct dh_site {
+  struct kprobe probe;
+  struct deadheat_watch_site what;
+  atomic_t hits, samples, fruitful;
+  bool placed;
+};
+
+// The sample that is being taken. `generation` is odd while its thread stands.
+struct dh_sample {
+  unsigned long generation;
+  unsigned long word;  // what the registers watch: 8 bytes, aligned
+  int slot;
+  int cpu;
+  atomic_t readers;  // processors inside a touch: the sample ends when they are done
+  atomic_t touches;
+  struct deadheat_watch_side other[DH_TOUCHES];
+};
+
+extern struct dh_sample dh_sample;
+extern struct deadheat_watch_settings dh_settings;
+
+DECLARE_PER_CPU(u64[DEADHEAT_WATCH_COUNTER_COUNT], dh_counts);
+#define dh_add(name, n) this_cpu_add(dh_counts[DEADHEAT_WATCH_##name], (n))
+#define dh_count(name) dh_add(name, 1)
+
+// arm.c
+int dh_arm_init(void);
+void dh_arm_exit(void);
+// Tells every other processor of dh_sample and waits a bounded time; how many confirmed.
+unsigned int dh_arm(void);
+u64 dh_now(void);  // cycles; safe anywhere
+u64 dh_cycles(u64 ns);
+u64 dh_ns(u64 cycles);
+
+// probe.c
+int dh_place(const struct deadheat_watch_site *sites, struct deadheat_watch_answer *answers,
+             u32 count);
+void dh_take(struct deadheat_watch_answer *answers, u32 count);
+// Where the instruction before `ip` really lies, if it ran in a probe's copy.
+unsigned long dh_original(unsigned long ip);
+
+// sample.c
+void dh_take_sample(struct dh_site *site, struct pt_regs *regs);
+void dh_fill_side(struct deadheat_watch_side *side, struct pt_regs *regs, unsigned long ip);
+
+// emulator.c
+bool dh_emulated(void);
+void dh_rewrite(unsigned long address);
+
+// ring.c
+int dh_ring_init(void);
+void dh_ring_exit(void);
+void dh_ring_clear(void);
+// By one writer at a time: the one that takes the sample. NULL when full.
+struct deadheat_watch_record *dh_ring_begin(void);
+void dh_ring_commit(void);
+ssize_t dh_ring_read(char __user *to, size_t size);
+
+#endif  // DEADHEAT_KMOD_WATCH_H_

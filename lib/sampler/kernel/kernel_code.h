@@ -1,0 +1,64 @@
+// KernelCode: the kernel's instructions, from its memory (/proc/kcore) and its symbols.
+//
+// The memory and not the image on disk, because the kernel patches itself as it boots; what it runs
+// is what counts. Decoding goes function by function, as for programs (code_list.h): from its
+// symbol to the next one, or to the first bytes that are no instruction. Left out, counted:
+// accesses based on the stack or frame pointer, pc-relative ones to read-only data, repeated string
+// instructions, and what is wider than a record holds.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/kernel_watch.h"
+#include "lib/sampler/decode.h"
+#include "lib/sampler/kernel/kernel_symbols.h"
+
+namespace deadheat::sampler {
+
+// Fills all of `into`, or false.
+using ReadMemory = std::function<bool(uint64_t address, std::span<uint8_t> into)>;
+
+// Reads through the segments of an ELF core file, which is what /proc/kcore looks like.
+Result<ReadMemory> open_kcore(const std::string& path);
+
+struct KernelChoice {
+  std::vector<std::string> functions, modules;  // patterns; none: all
+};
+
+struct KernelCodeTotals {
+  uint64_t functions = 0, broken_functions = 0, unreadable_functions = 0;
+  uint64_t on_stack = 0, read_only = 0, repeated = 0, too_wide = 0;
+};
+
+class KernelCode {
+ public:
+  KernelCode(KernelSymbols symbols, ReadMemory read)
+      : symbols_(std::move(symbols)), read_(std::move(read)) {}
+
+  const KernelSymbols& symbols() const { return symbols_; }
+  std::vector<const KernelSymbol*> functions(const KernelChoice& choice) const;
+  // Appends the function's sites.
+  void list(const KernelSymbol& function, std::vector<deadheat_watch_site>& out);
+  const KernelCodeTotals& totals() const { return totals_; }
+
+  std::optional<Instruction> at(uint64_t address) const;
+  std::string text_at(const Instruction& instruction) const;
+  // The instruction of a known function whose last byte is before `address`.
+  std::optional<Instruction> ending_at(uint64_t address) const;
+
+ private:
+  std::optional<deadheat_watch_site> site_of(const Instruction& instruction);
+
+  KernelSymbols symbols_;
+  ReadMemory read_;
+  KernelCodeTotals totals_;
+};
+
+uint64_t effective_address(const Instruction& instruction, const MemoryAccess& access,
+                           const deadheat_watch_side& side);
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,41 @@
+// Records of the module as collisions: which instruction it was that touched the word, whether it
+// touched the held access's bytes, and what is not reported.
+#pragma once
+
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "abi/kernel_watch.h"
+#include "lib/sampler/collision.h"
+#include "lib/sampler/kernel/kernel_code.h"
+#include "lib/sampler/not_reported.h"
+
+namespace deadheat::sampler {
+
+class KernelCollisions {
+ public:
+  explicit KernelCollisions(const KernelCode& code) : code_(code) {}
+
+  // In the order in which they came; not while breakpoints stand in the code.
+  void add(std::span<const deadheat_watch_record> records);
+
+  const std::vector<Collision>& all() const { return all_; }
+  Counters counters() const { return not_reported_.counters(); }
+
+ private:
+  void add_sample(std::span<const deadheat_watch_record> touches);
+  Side held_side(const deadheat_watch_record& record) const;
+  // nullopt: it cannot be told what was touched.
+  std::optional<Side> other_side(const deadheat_watch_record& record) const;
+  bool in_lock_code(const Side& side) const;
+  void keep(Collision collision);
+
+  const KernelCode& code_;
+  NotReported not_reported_;
+  std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
+  std::vector<Collision> all_;
+};
+
+}  // namespace deadheat::sampler

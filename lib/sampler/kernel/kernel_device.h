@@ -1,0 +1,31 @@
+// KernelDevice: kernel/kmod as seen from here. Virtual, so that a session can be tested without it.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "abi/kernel_watch.h"
+#include "lib/base/result.h"
+
+namespace deadheat::sampler {
+
+constexpr char kKernelDevice[] = "/dev/" DEADHEAT_WATCH_NAME;
+
+class KernelDevice {
+ public:
+  virtual ~KernelDevice() = default;
+  virtual Status set(const deadheat_watch_settings& settings) = 0;
+  // Breakpoints for the sites; one answer each. Those of the last batch must have been taken away.
+  virtual Result<std::vector<deadheat_watch_answer>> place(
+      std::span<const deadheat_watch_site> sites) = 0;
+  virtual Result<std::vector<deadheat_watch_answer>> take(size_t count) = 0;
+  virtual std::vector<deadheat_watch_record> read() = 0;
+  virtual deadheat_watch_counts counts() = 0;
+};
+
+// Closing it takes all breakpoints away.
+Result<std::unique_ptr<KernelDevice>> open_kernel_device(const std::string& path = kKernelDevice);
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,202 @@
+#include "lib/sampler/kernel/kernel_findings.h"
+
+#include <cstring>
+#include <set>
+
+#include "lib/base/text.h"
+
+namespace deadheat::sampler {
+namespace {
+
+using model::AccessKind;
+
+constexpr char kImage[] = "vmlinux";
+
+class KernelNames {
+ public:
+  KernelNames(const KernelSymbols& symbols, std::string build_id)
+      : symbols_(symbols), build_id_(std::move(build_id)) {}
+
+  model::Frame frame(uint64_t address) const {
+    model::Frame frame;
+    const KernelSymbol* symbol = symbols_.at(address);
+    if (symbol == nullptr) {
+      frame.offset = address;
+      return frame;
+    }
+    frame.function = symbol->name;
+    frame.module = symbol->module.empty() ? std::string_view(kImage) : symbol->module;
+    frame.offset = address - symbols_.base_of(symbol->module);
+    return frame;
+  }
+
+  model::Site site(const Side& side) const {
+    const model::Frame at = frame(side.place.address);
+    model::Site site;
+    site.module = at.module;
+    site.function = at.function;
+    site.pcs = {at.offset};
+    if (at.module == kImage) site.build_id = build_id_;
+    const KernelSymbol* variable = symbols_.at(side.address);
+    if (variable != nullptr && !variable->is_code()) site.variable = variable->name;
+    return site;
+  }
+
+  std::string location(uint64_t address) const {
+    const KernelSymbol* symbol = symbols_.at(address);
+    if (symbol == nullptr || symbol->is_code()) return hex(address);
+    return "global " + std::string(symbol->name) +
+           (address == symbol->begin ? "" : " + " + std::to_string(address - symbol->begin));
+  }
+
+  // "pipe_read+0x1f4/0x3c0", as the kernel itself writes places.
+  std::string place(uint64_t address) const {
+    const KernelSymbol* symbol = symbols_.at(address);
+    if (symbol == nullptr) return hex(address);
+    return std::string(symbol->name) + "+" + hex(address - symbol->begin) + "/" +
+           hex(symbol->end - symbol->begin) +
+           (symbol->module.empty() ? "" : " [" + std::string(symbol->module) + "]");
+  }
+
+ private:
+  const KernelSymbols& symbols_;
+  std::string build_id_;
+};
+
+AccessKind role_of(const Side& side) {
+  if (side.writes) return side.locked ? AccessKind::kAtomicWrite : AccessKind::kWrite;
+  return side.locked ? AccessKind::kAtomicRead : AccessKind::kRead;
+}
+
+std::string value(const std::vector<uint8_t>& bytes) {
+  std::string out = "0x";
+  for (size_t i = bytes.size(); i-- > 0;) {
+    constexpr char kDigits[] = "0123456789abcdef";
+    out += kDigits[bytes[i] >> 4];
+    out += kDigits[bytes[i] & 15];
+  }
+  return out;
+}
+
+std::string deed(const Side& side) {
+  return std::string(side.reads && side.writes ? "read-write"
+                     : side.writes             ? "write"
+                                               : "read") +
+         " of " + std::to_string(side.size) + " bytes at " + hex(side.address);
+}
+
+std::string why(const KernelNames& names, const Collision& seen) {
+  std::string text = deed(seen.held) + " by task " + seen.held.thread + " at " +
+                     names.place(seen.held.place.address) + " (" + seen.held.text + ") stood when ";
+  if (!seen.other)
+    return text + "the value changed from " + value(seen.before) + " to " + value(seen.after) +
+           ", unknown origin: another processor whose watchpoint came too late, or a device";
+  text += deed(*seen.other) + " came by task " + seen.other->thread + " at " +
+          names.place(seen.other->place.address) + " (" + seen.other->text + "); ";
+  text += seen.before == seen.after
+              ? "the value stayed " + value(seen.before)
+              : "the value went from " + value(seen.before) + " to " + value(seen.after);
+  if (!seen.held.locked && !seen.other->locked)
+    return text + "; either may be READ_ONCE, WRITE_ONCE or an atomic in the source";
+  return text +
+         "; one side is lock-prefixed, the other may be an atomic load or store in the source";
+}
+
+model::Access access_of(const KernelNames& names, const Side& side) {
+  model::Access access;
+  access.kind = side.locked ? role_of(side) : AccessKind::kUnknown;
+  access.size = side.size;
+  access.thread = side.thread;
+  access.location = names.location(side.address);
+  access.stack.push_back(names.frame(side.place.address));
+  for (const CodePlace& caller : side.stack) access.stack.push_back(names.frame(caller.address));
+  return access;
+}
+
+model::Finding finding_of(const KernelNames& names, const Collision& seen) {
+  model::Finding finding;
+  finding.candidate.kind = model::CandidateKind::kCollision;
+  finding.candidate.found_by = {"watch"};
+  model::Evidence evidence;
+  finding.candidate.roles.push_back({"first", names.site(seen.held), role_of(seen.held)});
+  evidence.accesses.push_back(access_of(names, seen.held));
+  if (seen.other) {
+    finding.candidate.roles.push_back({"second", names.site(*seen.other), role_of(*seen.other)});
+    evidence.accesses.push_back(access_of(names, *seen.other));
+  } else {
+    finding.candidate.roles.push_back({"second", model::Site{}, AccessKind::kWrite});
+    evidence.accesses.emplace_back();
+    evidence.accesses.back().location = evidence.accesses[0].location;
+  }
+  evidence.source = "watch";
+  evidence.outcome = model::Outcome::kRace;
+  evidence.proof = model::Proof::kCollision;
+  evidence.order = model::Order::kAlternate;  // the held access came second
+  evidence.why = why(names, seen) + "; seen " + std::to_string(seen.count) +
+                 (seen.count == 1 ? " time" : " times");
+  finding.evidence.push_back(std::move(evidence));
+  return finding;
+}
+
+}  // namespace
+
+model::FindingsFile kernel_findings(const KernelResult& result, const KernelSymbols& symbols,
+                                    const WatchIdentity& identity, const std::string& build_id) {
+  const KernelNames names(symbols, build_id);
+  model::FindingsFile file;
+  std::set<CodePlace> explained;
+  for (const Collision& seen : result.collisions)
+    if (seen.other) {
+      explained.insert(seen.held.place);
+      explained.insert(seen.other->place);
+    }
+  uint64_t number = 0, covered = 0;
+  for (const Collision& seen : result.collisions) {
+    // Where others were caught at the same instruction, a change by nobody says nothing new.
+    if (!seen.other && explained.contains(seen.held.place)) {
+      covered++;
+      continue;
+    }
+    model::Finding finding = finding_of(names, seen);
+    finding.evidence[0].execution = identity.execution;
+    finding.evidence[0].id = identity.execution + "/" + std::to_string(++number);
+    finding.evidence[0].repeat = identity.repeat;
+    model::add_finding(file, std::move(finding));
+  }
+  model::Origin origin;
+  origin.tool_version = DEADHEAT_VERSION;
+  origin.verb = "watch";
+  origin.arguments = identity.arguments;
+  origin.engine = "watch";
+  origin.input = identity.input;
+  origin.counters = result.counters;
+  origin.counters.push_back({"unknown_origin_covered", covered,
+                             "changes by nobody seen were at instructions with a known collision",
+                             false});
+  file.origins = {origin};
+  return file;
+}
+
+std::string build_id_of_notes(std::string_view notes) {
+  constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
+  while (notes.size() >= 12) {
+    uint32_t head[3];  // size of the name, size of the content, kind
+    std::memcpy(head, notes.data(), sizeof head);
+    const uint64_t name = (uint64_t{head[0]} + 3) & ~uint64_t{3};
+    const uint64_t content = (uint64_t{head[1]} + 3) & ~uint64_t{3};
+    if (12 + name + content > notes.size()) return {};
+    if (head[2] == kBuildId && notes.substr(12, 4) == std::string_view("GNU\0", 4)) {
+      std::string out;
+      for (const char byte : notes.substr(12 + name, head[1])) {
+        constexpr char kDigits[] = "0123456789abcdef";
+        out += kDigits[static_cast<uint8_t>(byte) >> 4];
+        out += kDigits[static_cast<uint8_t>(byte) & 15];
+      }
+      return out;
+    }
+    notes.remove_prefix(12 + name + content);
+  }
+  return {};
+}
+
+}  // namespace deadheat::sampler

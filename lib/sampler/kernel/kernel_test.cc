@@ -1,0 +1,261 @@
+// The user side of the kernel's watch against a kernel of a few bytes and a device that is
+// scripted.
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstring>
+#include <map>
+
+#include "lib/sampler/kernel/kernel_findings.h"
+
+namespace deadheat::sampler {
+namespace {
+
+constexpr uint64_t kText = 0xffffffff81000000;
+constexpr uint64_t kData = 0xffffffff82000000;
+constexpr uint64_t kHeap = 0xffff888000001000;
+
+constexpr char kSymbols[] =
+    "0000000000001000 A __preempt_count\n"
+    "ffffffff80fffff0 T _text\n"
+    "ffffffff80fffff0 T _stext\n"
+    "ffffffff81000000 t reader\n"
+    "ffffffff81000010 t writer\n"
+    "ffffffff81000020 t adder\n"
+    "ffffffff81000030 T _raw_spin_lock\n"
+    "ffffffff81000040 T _etext\n"
+    "ffffffff81800000 r constant\n"
+    "ffffffff81800008 R end_of_constants\n"
+    "ffffffff82000000 D shared\n"
+    "ffffffff82000008 d next\n"
+    "no line of it\n"
+    "ffffffffc0000000 t pipe_poke\t[pipes]\n"
+    "ffffffffc0000010 t other_poke\t[pipes]\n";
+
+// reader: mov eax,[rdi+4]; mov rax,[rsp+8]; mov rax,[rip+constant]; ret
+// writer: mov [rdi+4],eax; mov [rdi],eax; mov rdi,[rdi]; ret
+// adder: lock add [rdi+4],eax; ret                    _raw_spin_lock: lock cmpxchg [rdi+4],edx; ret
+const std::map<uint64_t, std::vector<uint8_t>> kCode = {
+    {kText + 0x00,
+     {0x8b, 0x47, 0x04, 0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x8b, 0x05, 0xf1, 0xff, 0x7f, 0x00,
+      0xc3}},
+    {kText + 0x10,
+     {0x89, 0x47, 0x04, 0x89, 0x07, 0x48, 0x8b, 0x3f, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+      0xcc}},
+    {kText + 0x20,
+     {0xf0, 0x01, 0x47, 0x04, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+      0xcc}},
+    {kText + 0x30,
+     {0xf0, 0x0f, 0xb1, 0x57, 0x04, 0xc3, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc, 0xcc,
+      0xcc}},
+};
+
+bool read_code(uint64_t address, std::span<uint8_t> into) {
+  for (const auto& [begin, bytes] : kCode) {
+    if (address < begin || address + into.size() > begin + bytes.size()) continue;
+    std::memcpy(into.data(), bytes.data() + (address - begin), into.size());
+    return true;
+  }
+  return false;
+}
+
+KernelCode code() { return {KernelSymbols::parse(kSymbols).value(), read_code}; }
+
+constexpr uint8_t kRdi = 7;
+
+// The instruction at `held` stood at kHeap + 4 when the one before `other` was done.
+deadheat_watch_record record(uint64_t held, uint64_t other, uint64_t rdi = kHeap) {
+  deadheat_watch_record out{};
+  out.sample = 1;
+  out.address = kHeap + 4;
+  out.size = 4;
+  out.touches = other != 0 ? 1 : 0;
+  out.held.ip = held;
+  out.held.cpu = 0;
+  out.other.ip = other;
+  out.other.cpu = 1;
+  out.other.registers[kRdi] = rdi;
+  std::strcpy(out.held.name, "one");
+  std::strcpy(out.other.name, "two");
+  return out;
+}
+
+uint64_t counted(const Counters& counters, const std::string& name) {
+  for (const Counter& counter : counters)
+    if (counter.name == name) return counter.value;
+  ADD_FAILURE() << "no counter " << name;
+  return 0;
+}
+
+TEST(KernelSymbols, KnowsWhereFunctionsLie) {
+  const KernelSymbols symbols = KernelSymbols::parse(kSymbols).value();
+  ASSERT_NE(symbols.at(kText + 0x1f), nullptr);
+  EXPECT_EQ(symbols.at(kText + 0x1f)->name, "writer");
+  EXPECT_EQ(symbols.at(kData + 7)->name, "shared");
+  EXPECT_EQ(symbols.at(0x1000), nullptr);
+  EXPECT_EQ(symbols.at(0xffffffffc0000004)->module, "pipes");
+  EXPECT_EQ(symbols.base_of(""), kText - 0x10);
+}
+
+TEST(KernelSymbols, SaysWhenAddressesAreHidden) {
+  EXPECT_FALSE(KernelSymbols::parse(""));
+  EXPECT_FALSE(KernelSymbols::parse("ffffffff81000000"));
+}
+
+TEST(KernelCode, ChoosesByNameAndModule) {
+  const KernelCode kernel = code();
+  EXPECT_EQ(kernel.functions({{"*er"}, {}}).size(), 3U);
+  EXPECT_EQ(kernel.functions({{}, {"pipes"}}).size(), 1U);  // the last one has no end
+  EXPECT_EQ(kernel.functions({{"*poke"}, {"vmlinux"}}).size(), 0U);
+}
+
+TEST(KernelCode, LeavesOutStackAndConstants) {
+  KernelCode kernel = code();
+  std::vector<deadheat_watch_site> sites;
+  kernel.list(*kernel.functions({{"reader"}, {}})[0], sites);
+  ASSERT_EQ(sites.size(), 1U);
+  EXPECT_EQ(sites[0].base, kRdi);
+  EXPECT_EQ(sites[0].displacement, 4);
+  EXPECT_EQ(sites[0].size, 4);
+  EXPECT_EQ(sites[0].flags, DEADHEAT_WATCH_READS);
+  EXPECT_EQ(sites[0].bytes[0], 0x8b);
+  EXPECT_EQ(kernel.totals().on_stack, 1U);
+  EXPECT_EQ(kernel.totals().read_only, 1U);
+}
+
+struct Seen {
+  std::vector<Collision> collisions;
+  Counters counters;
+};
+
+Seen collisions_of(std::vector<deadheat_watch_record> records) {
+  const KernelCode kernel = code();
+  KernelCollisions collisions(kernel);
+  collisions.add(records);
+  return {collisions.all(), collisions.counters()};
+}
+
+TEST(KernelCollisions, WriteAgainstRead) {
+  const Seen seen = collisions_of({record(kText, kText + 0x13), record(kText, kText + 0x13)});
+  ASSERT_EQ(seen.collisions.size(), 1U);
+  const Collision& one = seen.collisions[0];
+  EXPECT_EQ(one.held.text, "mov eax, [rdi+0x04]");
+  EXPECT_TRUE(one.other->writes);
+  EXPECT_EQ(one.other->place.address, kText + 0x10);
+  EXPECT_EQ(one.other->thread, "0 'two' on cpu 1");
+}
+
+TEST(KernelCollisions, BothOrdersAreOne) {
+  const Seen seen = collisions_of({record(kText, kText + 0x13)});
+  auto second = record(kText + 0x10, kText + 3);
+  second.sample = 2;
+  const Seen both = collisions_of({record(kText, kText + 0x13), second});
+  EXPECT_EQ(both.collisions.size(), seen.collisions.size());
+  EXPECT_EQ(both.collisions[0].count, 2U);
+}
+
+TEST(KernelCollisions, OtherBytesOfTheWord) {
+  const Seen seen = collisions_of({record(kText, kText + 0x15)});
+  EXPECT_TRUE(seen.collisions.empty());
+  EXPECT_EQ(counted(seen.counters, "not_reported_other_bytes"), 1U);
+}
+
+TEST(KernelCollisions, InstructionsThatCannotBeTold) {
+  // Elsewhere; no instruction ends there; its base is gone, but it is a whole word.
+  const Seen elsewhere = collisions_of({record(kText, kText + 0x13, kHeap + 64)});
+  EXPECT_TRUE(elsewhere.collisions.empty());
+  EXPECT_EQ(counted(elsewhere.counters, "not_reported_unknown_instruction"), 1U);
+  EXPECT_TRUE(collisions_of({record(kText, kText + 0x12)}).collisions.empty());
+  EXPECT_EQ(collisions_of({record(kText + 0x10, kText + 0x18, 0)}).collisions.size(), 1U);
+}
+
+TEST(KernelCollisions, LockedPairsNeverLockedAgainstPlainYes) {
+  const Seen both = collisions_of({record(kText + 0x20, kText + 0x24)});
+  EXPECT_TRUE(both.collisions.empty());
+  EXPECT_EQ(counted(both.counters, "not_reported_both_locked"), 1U);
+  EXPECT_EQ(collisions_of({record(kText + 0x20, kText + 0x13)}).collisions.size(), 1U);
+}
+
+TEST(KernelCollisions, LocksThemselves) {
+  const Seen seen = collisions_of({record(kText + 0x10, kText + 0x35)});
+  EXPECT_TRUE(seen.collisions.empty());
+  EXPECT_EQ(counted(seen.counters, "not_reported_lock_code"), 1U);
+}
+
+TEST(KernelCollisions, ChangedByNobody) {
+  auto changed = record(kText, 0);
+  changed.after[0] = 1;
+  const Seen seen = collisions_of({changed});
+  ASSERT_EQ(seen.collisions.size(), 1U);
+  EXPECT_FALSE(seen.collisions[0].other);
+  // A change that a touch explains is not told twice; nor is one that a lost touch may explain.
+  auto touched = record(kText, kText + 0x13);
+  touched.after[0] = 1;
+  EXPECT_EQ(collisions_of({touched}).collisions.size(), 1U);
+  auto lost = record(kText, kText + 0x15);
+  lost.after[0] = 1;
+  lost.touches = 5;
+  EXPECT_TRUE(collisions_of({lost}).collisions.empty());
+}
+
+class ScriptedDevice : public KernelDevice {
+ public:
+  Status set(const deadheat_watch_settings&) override { return Ok{}; }
+  Result<std::vector<deadheat_watch_answer>> place(
+      std::span<const deadheat_watch_site> sites) override {
+    std::vector<deadheat_watch_answer> out;
+    for (const deadheat_watch_site& site : sites) {
+      placed[site.address]++;
+      out.push_back({site.address == kText + 0x20 ? -EINVAL : 0, 0, 0, 0});
+    }
+    return out;
+  }
+  Result<std::vector<deadheat_watch_answer>> take(size_t count) override {
+    return std::vector<deadheat_watch_answer>(count, {0, 10, 2, 1});
+  }
+  std::vector<deadheat_watch_record> read() override { return std::exchange(records, {}); }
+  deadheat_watch_counts counts() override { return {}; }
+
+  std::map<uint64_t, int> placed;
+  std::vector<deadheat_watch_record> records;
+};
+
+TEST(KernelSession, PlacesSamplesAndReports) {
+  KernelCode kernel = code();
+  ScriptedDevice device;
+  device.records = {record(kText, kText + 0x13)};
+  KernelOptions options;
+  options.choice.functions = {"reader", "writer", "adder"};
+  options.seconds = 1;
+  double now = 0;
+  options.wait = [&](uint64_t milliseconds) {
+    now += static_cast<double>(milliseconds) / 1000;
+    return true;
+  };
+  options.seconds_passed = [&] { return now; };
+  auto result = KernelSession(kernel, device, options).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(result->sites, 5U);
+  EXPECT_EQ(result->running, 5U);
+  EXPECT_EQ(device.placed[kText + 0x20], 1) << "what was refused is not tried again";
+  EXPECT_GT(device.placed[kText], 1);
+  EXPECT_EQ(counted(result->counters, "refused"), 1U);
+  const auto file = kernel_findings(*result, kernel.symbols(), {"watch:1", {}, "Linux", ""}, "ab");
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_TRUE(model::check(file));
+  const model::Finding& one = file.findings[0];
+  EXPECT_EQ(one.candidate.roles[0].site.function, "reader");
+  EXPECT_EQ(one.candidate.roles[1].site.pcs, std::vector<uint64_t>{0x20});
+  EXPECT_EQ(one.candidate.kind, model::CandidateKind::kCollision);
+  EXPECT_NE(model::fold(one).state, model::VerdictState::kTrueRace);
+}
+
+TEST(KernelFindings, BuildIdOfNotes) {
+  const std::string notes("\x04\0\0\0\x02\0\0\0\x03\0\0\0GNU\0\xab\xcd\0\0", 20);
+  EXPECT_EQ(build_id_of_notes(notes), "abcd");
+  EXPECT_EQ(build_id_of_notes(notes.substr(0, 17)), "");
+  EXPECT_EQ(build_id_of_notes(""), "");
+}
+
+}  // namespace
+}  // namespace deadheat::sampler
