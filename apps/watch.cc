@@ -139,6 +139,8 @@ int run_kernel(const WatchArguments& arguments, double share) {
   if (!arguments.program.empty() || arguments.process != 0)
     return fail({"--kernel watches the kernel as a whole, not one program",
                  "start the load beside it: ./load & deadheat watch --kernel --time 60"});
+  if (!arguments.candidates.empty())
+    return fail({"--candidates has no meaning for the kernel", "--functions chooses there"});
   KernelWatch wanted;
   wanted.functions = arguments.session.functions;
   wanted.modules = arguments.session.modules;
@@ -204,10 +206,6 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.add_option("--candidates", arguments.candidates,
                  "findings.json of another finder: half of the breakpoints go to its sites")
       ->type_name("FINDINGS");
-  app.add_option("--delay", arguments.delay_ms,
-                 "milliseconds for which a thread stands before its access, on average")
-      ->type_name("MS")
-      ->check(CLI::Range(0.01, 1000.0));
   arguments.delay =
       app.add_option("--delay", arguments.delay_ms,
                      "milliseconds for which a thread stands before its access, on average; in the "

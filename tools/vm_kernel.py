@@ -129,7 +129,8 @@ class Kernel:
             if os.path.isfile(original) and (not os.path.exists(copy) or
                                              os.path.getmtime(copy) != os.path.getmtime(original)):
                 shutil.copy2(original, copy)
-        made = subprocess.run(["make", "-C", self.headers, "M=" + os.path.abspath(target), "modules", *flags],
+        made = subprocess.run(["make", "-C", self.headers, "M=" + os.path.abspath(target), "modules",
+                               "CONFIG_DEBUG_INFO_BTF_MODULES=", *flags],
                               capture_output=True, text=True, check=False)
         if made.returncode != 0 or "warning:" in made.stderr.lower():
             raise CannotRun(f"{source} does not compile for {self.release}:\n{(made.stdout + made.stderr)[-3000:]}", "")
