@@ -52,11 +52,12 @@ Result<KernelSymbols> KernelSymbols::parse(std::string kallsyms) {
   if (out.symbols_.empty())
     return Error{"the kernel hides its addresses (/proc/kallsyms shows zeros)",
                  "run as root, with sysctl kernel.kptr_restrict below 2"};
+  // Of several at one address the first in the file stays first.
   const auto before = [](const KernelSymbol& a, const KernelSymbol& b) {
-    return a.begin < b.begin;
+    return a.begin != b.begin ? a.begin < b.begin : a.name.data() < b.name.data();
   };
   if (!std::is_sorted(out.symbols_.begin(), out.symbols_.end(), before))
-    std::stable_sort(out.symbols_.begin(), out.symbols_.end(), before);
+    std::sort(out.symbols_.begin(), out.symbols_.end(), before);
   for (size_t i = 0; i < out.symbols_.size(); ++i) {
     size_t next = i + 1;
     while (next < out.symbols_.size() && out.symbols_[next].begin == out.symbols_[i].begin) ++next;
