@@ -17,7 +17,7 @@ watch() {  # NAME OPTIONS...
 
 # Something to be found: in a second or two where the machine has its processors to itself.
 finds() { watch "$@" --time 30 --stop-at-first; }
-silent() { watch "$@" --time 2; }
+silent() { watch "$@" --time 3; }
 
 code no_module ./deadheat watch --kernel
 insmod deadheat.ko || exit 1

@@ -68,7 +68,6 @@ class Kernel(unittest.TestCase):
         content = json.loads(self.read(case + ".json"))
         self.counters = {c["name"]: c["value"] for c in content["origins"][0]["counters"]}
         self.assertGreater(self.counters["kernel_samples"], 0, "nothing was watched")
-        self.assertGreater(self.counters["kernel_armed_fully"], 0, "no watchpoint was ever armed")
         return content["findings"]
 
     def functions(self, finding):
@@ -96,6 +95,14 @@ class Kernel(unittest.TestCase):
         for twin in ("spinlock", "locked", "percpu", "irqs_off"):
             with self.subTest(twin=twin):
                 self.assertEqual(self.findings(twin, 0), [])
+
+    def test_watchpoints_were_armed_where_nothing_was_found(self):
+        # Together: on a busy host the emulated processors of one short watch may never have run at one time.
+        armed = 0
+        for twin in ("spinlock", "locked", "percpu", "irqs_off", "inode_size1", "nlink1", "nlink2"):
+            self.findings(twin, 0)
+            armed += self.counters["kernel_armed_fully"]
+        self.assertGreater(armed, 100)
 
     def test_locked_pairs_are_seen_and_not_reported(self):
         self.findings("locked", 0)
