@@ -44,8 +44,10 @@ class Layer {
   bool keep(const std::string& path, const struct stat& about) {
     std::error_code failed;
     const std::string to = folder_ + path;
-    if (!fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed)) return false;
-    return dress(to, about);
+    if (fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed))
+      return dress(to, about);
+    fs::remove(to, failed);  // half of one is worse than none
+    return false;
   }
 
   // What was put into them changed their times.
@@ -136,8 +138,15 @@ Status save_checkpoint(const std::string& folder, const StartFiles& start,
   keep_files(start.opened, options.most_opened, layer, done, files);
   keep_files(start.looked_at, options.most_looked_at, layer, done, files);
   layer.finish();
-  return write_file(folder + "/checkpoint.json",
-                    json{{"version", 1}, {"files", files}}.dump(1) + "\n");
+  const auto write = [&] {
+    return write_file(folder + "/checkpoint.json",
+                      json{{"version", 1}, {"files", files}}.dump(1) + "\n");
+  };
+  if (write()) return Ok{};
+  // A full disk: rather the recording alone than none.
+  fs::remove_all(folder + "/checkpoint", failed);
+  for (json& file : files) file["kept"] = false;
+  return write();
 }
 
 Result<CheckpointState> compare_checkpoint(const std::string& folder) {
