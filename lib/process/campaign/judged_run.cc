@@ -42,6 +42,7 @@ Result<Outcome> outcome_of(const Target& target, const std::string& folder, cons
   mask.times = {{info.started_ns / kSecond_ns,
                  info.started_ns / kSecond_ns + static_cast<int64_t>(info.seconds) + 1},
                 {started_ns / kSecond_ns, real_time_ns() / kSecond_ns + 1}};
+  mask.lasting = target.lasting;
   auto outcome = read_outcome(folder, mask);
   if (!outcome) return outcome.error();
   outcome->status = report.trace.status;

@@ -9,6 +9,21 @@ namespace deadheat::process {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The checkpoint has the folders on the way to all that the command used.
+std::vector<std::string> lasting_names(const std::string& recording) {
+  std::vector<std::string> names;
+  for (const char* const folder : {"/tmp", "/var/tmp"}) {
+    std::error_code failed;
+    for (const auto& entry : fs::directory_iterator(recording + "/checkpoint" + folder, failed))
+      names.push_back(std::string(folder) + "/" + entry.path().filename().string());
+  }
+  return names;
+}
+
+}  // namespace
+
 Result<Target> make_target(const Recording& recording, const Model& model,
                            const SandboxOptions& sandbox, double timeout_s) {
   const RecordingInfo& info = recording.info();
@@ -26,6 +41,7 @@ Result<Target> make_target(const Recording& recording, const Model& model,
   target.peers =
       std::make_shared<const std::vector<Conversation>>(conversations_of(recording, model));
   target.sandbox.host_name = info.host_name;
+  target.lasting = lasting_names(recording.folder());
   if (!target.checkpoint.layer.empty()) target.sandbox.layers.push_back(target.checkpoint.layer);
   target.timeout_s = timeout_s > 0 ? timeout_s : std::max(10.0, 10 * info.seconds);
   return target;

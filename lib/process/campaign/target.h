@@ -17,7 +17,8 @@ struct Target {
   SandboxOptions sandbox;
   double timeout_s = 0;  // of one run
   std::shared_ptr<const std::vector<Conversation>> peers;
-  std::vector<std::string> beside;  // shell commands that run beside the command
+  std::vector<std::string> beside;   // shell commands that run beside the command
+  std::vector<std::string> lasting;  // RunMask::lasting
 };
 
 // `timeout_s` 0: ten times the recording, at least 10 s. Refuses what was recorded in place: its

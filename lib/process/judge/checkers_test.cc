@@ -205,6 +205,24 @@ TEST_F(Checkers, FilesThatVaryAreComparedByKind) {
   EXPECT_NE(words(outcome), "") << "missing";
 }
 
+// A serial run in which the others came first.
+TEST_F(Checkers, WhereOnlyTheOrderOfWritersVariesWhatTheyWroteCounts) {
+  const auto run = [](const char* line, const char* said) {
+    Outcome outcome = good();
+    outcome.files = {text_file("/data/result", {line})};
+    outcome.out = {said};
+    return outcome;
+  };
+  reference_ = {};
+  reference_.add(run("start one two", "1, 2"));
+  reference_.add(run("start two one", "2, 1"));
+  EXPECT_EQ(words(run("one, two: start", "(2) 1")), "");
+  EXPECT_EQ(words(run("start one", "1, 2")), "/data/result is torn: it has \"start one\"\n");
+  EXPECT_EQ(words(run("start one two", "1, 1")), "printed \"1, 1\"\n");
+  reference_.add(run("start one three", "1, 3"));
+  EXPECT_EQ(words(run("start one", "1, 1")), "") << "it varies by itself";
+}
+
 TEST_F(Checkers, FilesLeftBehindOrStillThere) {
   Outcome outcome = good();
   outcome.files.push_back(text_file("/data/x.lock", {"1"}));

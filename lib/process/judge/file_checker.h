@@ -7,6 +7,9 @@
 
 namespace deadheat::process {
 
+// The words and numbers of a text, in no order: what stays when only the order of writers changes.
+std::vector<std::string> words_in(const std::vector<std::string>& lines);
+
 // One difference a file at most. `good` is not empty.
 std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
                                     const std::vector<const Outcome*>& good);

@@ -13,7 +13,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const auto again = parse_outcome(to_json(outcome.value()), "fuzz");
     if (!again.ok() || !(again.value() == outcome.value())) std::abort();
   }
-  const RunMask mask = {{4711, 7}, {{1794000000, 1794000100}}};
+  const RunMask mask = {{4711, 7}, {{1794000000, 1794000100}}, {}};
   (void)masked_lines(input, mask);
   (void)mask_run_path(input, mask);
   if (mask_run_bytes(input, mask).size() != size) std::abort();

@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 TEST(RunMask, TakesAwayWhatDiffersInEveryRun) {
-  const RunMask mask = {{4711, 7}, {{1794000000, 1794000100}}};
+  const RunMask mask = {{4711, 7}, {{1794000000, 1794000100}}, {}};
   const auto masked = [&](const char* text) { return mask_run_text(text, mask); };
   EXPECT_EQ(masked("worker 4711 of 47110"), "worker <pid> of 47110");
   EXPECT_EQ(masked("7 files"), "7 files");  // a small number means something
@@ -36,8 +36,16 @@ TEST(RunMask, TakesAwayWhatDiffersInEveryRun) {
   EXPECT_EQ(masked("balance 120"), "balance 120");
 }
 
+TEST(RunMask, WhatWasThereBeforeIsNoTemporaryFile) {
+  const RunMask mask = {{}, {}, {"/tmp/tmp.Yx81kZQm2a"}};
+  EXPECT_EQ(mask_run_path("/tmp/tmp.Yx81kZQm2a/f", mask), "/tmp/tmp.Yx81kZQm2a/f");
+  EXPECT_EQ(mask_run_path("/tmp/tmp.Yx81kZQm2ab/f", mask), "/tmp/tmp.<temp>/f");
+  EXPECT_EQ(mask_run_text("in /tmp/tmp.Yx81kZQm2a: /tmp/tmp.b81kZQm2aY", mask),
+            "in /tmp/tmp.Yx81kZQm2a: /tmp/tmp.<temp>");
+}
+
 TEST(RunMask, TakesTimesOutOfBinaryFiles) {
-  const RunMask mask = {{}, {{1794000000, 1794000100}}};
+  const RunMask mask = {{}, {{1794000000, 1794000100}}, {}};
   const auto with = [](uint32_t time) {
     return "x" + std::string(reinterpret_cast<const char*>(&time), sizeof time) + "y";
   };

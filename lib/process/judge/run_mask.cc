@@ -173,6 +173,14 @@ class Masker {
     for (const std::string_view folder : {"/tmp/", "/var/tmp/"})
       if (text_.substr(at_).starts_with(folder)) end = at_ + folder.size();
     if (end == 0) return false;
+    for (const std::string& name : mask_.lasting) {
+      const size_t after = at_ + name.size();
+      if (!text_.substr(at_).starts_with(name) || (after < text_.size() && is_word(text_[after])))
+        continue;
+      out_ += name;
+      at_ = after;
+      return true;
+    }
     out_ += text_.substr(at_, end - at_);
     at_ = end;
     while (at_ < text_.size() && (is_word(text_[at_]) || text_[at_] == '.' || text_[at_] == '-')) {

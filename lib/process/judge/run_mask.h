@@ -19,6 +19,9 @@ struct RunMask {
   std::vector<int>
       pids;  // of the run; small ones are only masked where the text says that it is a process
   std::vector<TimeWindow> times;
+  // Names in /tmp and /var/tmp that were there before the command: the same in every run, however
+  // random they look.
+  std::vector<std::string> lasting;
 };
 
 std::string mask_run_text(std::string_view text, const RunMask& mask);

@@ -23,9 +23,9 @@ class Serial : public Controller {
 
  private:
   SerialPolicy policy_;
-  int turn_ = 0;              // process whose turn it is; 0: whoever comes first
-  uint32_t calls_ = 0;        // since it was given
-  std::vector<int> created_;  // processes, oldest first
+  int turn_ = 0;                     // process whose turn it is; 0: whoever comes first
+  uint32_t calls_ = 0, sleeps_ = 0;  // since it was given
+  std::vector<int> created_;         // processes, oldest first
 };
 
 }  // namespace deadheat::process
