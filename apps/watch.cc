@@ -199,7 +199,7 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
       ->take_all();
   app.add_option("--modules,--module", arguments.session.modules,
                  "only files whose path or name matches; without it, all but the C and C++ "
-                 "libraries; of the kernel: modules, and vmlinux; repeatable")
+                 "libraries; of the kernel: modules, and vmlinux")
       ->type_name("PATTERN")
       ->allow_extra_args(false)
       ->take_all();

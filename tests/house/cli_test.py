@@ -42,6 +42,9 @@ def all_commands():
     return [words for verb in verbs() for words in commands(verb)]
 
 
+ALSO_TAKEN = {"--module"}  # a second spelling, not in the help
+
+
 def long_options(words):
     return re.findall(r"^  (?:-\w, )?(--[a-z-]+)", run(*words, "--help").stdout, re.MULTILINE)
 
@@ -109,7 +112,7 @@ class Mistakes(Case):
             for name in names:
                 short = name[:-1]
                 # One letter less can be another option, or as near to another as to this one.
-                if short in names or sum(abs(len(short) - len(other)) <= 1 and other[:5] == short[:5]
+                if short in names or short in ALSO_TAKEN or sum(abs(len(short) - len(other)) <= 1 and other[:5] == short[:5]
                                          for other in names) > 1:
                     continue
                 for word in (short, short + "=x"):
