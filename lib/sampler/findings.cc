@@ -1,5 +1,6 @@
 #include "lib/sampler/findings.h"
 
+#include <optional>
 #include <set>
 
 #include "lib/base/text.h"
@@ -197,30 +198,28 @@ Rule by_source(Names& names, Collision& collision, NotReported& rules) {
 
 }  // namespace
 
-model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity) {
-  symbols::Symbolizer symbolizer;
-  Names names(result.modules, symbolizer);
+model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
+                            std::vector<Counter> counters, const MakeFinding& make) {
   model::FindingsFile file;
   std::set<CodePlace> explained;
-  for (const Collision& collision : result.collisions)
+  for (const Collision& collision : collisions)
     if (collision.other) {
       explained.insert(collision.held.place);
       explained.insert(collision.other->place);
     }
   uint64_t number = 0, covered = 0;
-  NotReported rules;
-  for (Collision collision : result.collisions) {
-    if (by_source(names, collision, rules) != Rule::kReported) continue;
+  for (const Collision& collision : collisions) {
+    std::optional<model::Finding> finding = make(collision);
+    if (!finding) continue;
     // Where others were caught at the same instruction, a change by nobody says nothing new.
     if (!collision.other && explained.contains(collision.held.place)) {
       covered++;
       continue;
     }
-    model::Finding finding = finding_of(names, collision);
-    finding.evidence[0].execution = identity.execution;
-    finding.evidence[0].id = identity.execution + "/" + std::to_string(++number);
-    finding.evidence[0].repeat = identity.repeat;
-    model::add_finding(file, std::move(finding));
+    finding->evidence[0].execution = identity.execution;
+    finding->evidence[0].id = identity.execution + "/" + std::to_string(++number);
+    finding->evidence[0].repeat = identity.repeat;
+    model::add_finding(file, std::move(*finding));
   }
   model::Origin origin;
   origin.tool_version = DEADHEAT_VERSION;
@@ -228,15 +227,28 @@ model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity
   origin.arguments = identity.arguments;
   origin.engine = "watch";
   origin.input = identity.input;
-  origin.counters = result.counters;
-  for (const Counter& more : rules.counters())
-    for (Counter& counter : origin.counters)
-      if (counter.name == more.name) counter.value += more.value;
+  origin.counters = std::move(counters);
   origin.counters.push_back({"unknown_origin_covered", covered,
                              "changes by nobody seen were at instructions with a known collision",
                              false});
-  origin.problems = symbolizer.problems();
   file.origins = {origin};
+  return file;
+}
+
+model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity) {
+  symbols::Symbolizer symbolizer;
+  Names names(result.modules, symbolizer);
+  NotReported rules;
+  model::FindingsFile file = file_of(result.collisions, identity, result.counters,
+                                     [&](Collision collision) -> std::optional<model::Finding> {
+                                       if (by_source(names, collision, rules) != Rule::kReported)
+                                         return std::nullopt;
+                                       return finding_of(names, collision);
+                                     });
+  for (const Counter& more : rules.counters())
+    for (Counter& counter : file.origins[0].counters)
+      if (counter.name == more.name) counter.value += more.value;
+  file.origins[0].problems = symbolizer.problems();
   return file;
 }
 

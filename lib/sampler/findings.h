@@ -6,6 +6,8 @@
 // says what was seen.
 #pragma once
 
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,12 @@ struct WatchIdentity {
 };
 
 model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity);
+
+// What the kernel's and a program's watch have in common: numbers, origin, and which changes say
+// nothing new. No finding: the collision is not reported.
+using MakeFinding = std::function<std::optional<model::Finding>(const Collision&)>;
+model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
+                            std::vector<Counter> counters, const MakeFinding& make);
 
 // "write in store() race.c:12 and read in load() race.c:20"
 std::string one_line(const Collision& collision, const std::vector<LoadedModule>& modules,

@@ -15,15 +15,17 @@ import time
 
 from process_case import ProcessCase, main
 
-# The second command reads what the first one makes; only that it has much to do before makes that come out well.
-RACY = """
+# The second command reads what the first one makes; what each has to do before decides how that comes out.
+MAKE_AND_READ = """
 mkdir w; cd w
-sh -c 'echo 1 > made' &
+sh -c 'i=0; while [ $i -lt %d ]; do i=$((i+1)); done; echo 1 > made' &
 first=$!
-sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; cat made' &
+sh -c 'i=0; while [ $i -lt %d ]; do i=$((i+1)); done; cat made' &
 second=$!
 wait $first; wait $second || exit 3
 """
+RACY = MAKE_AND_READ % (0, 150000)  # well, unless somebody interferes
+OPEN = MAKE_AND_READ % (3000, 3000)  # fails in many undisturbed runs too
 SAFE = """
 mkdir w; cd w
 sh -c 'echo 1 > made' &
@@ -33,15 +35,6 @@ wait $! || exit 3
 """
 
 
-# Whichever comes first: fails in many undisturbed runs too.
-OPEN = """
-mkdir w; cd w
-sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; echo 1 > made' &
-first=$!
-sh -c 'i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done; cat made' &
-second=$!
-wait $first; wait $second || exit 3
-"""
 # Two harmless races, and a failure that has to do with neither.
 CHANCE = """
 mkdir w; cd w; touch made

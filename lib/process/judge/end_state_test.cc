@@ -33,8 +33,8 @@ class EndState : public testing::Test {
     return first_difference((folder_ / "one").string(), (folder_ / "other").string());
   }
 
-  char name_[32] = "/tmp/end_state_test.XXXXXX";
-  const fs::path folder_ = ::mkdtemp(name_);
+  std::string name_ = testing::TempDir() + "end_state_XXXXXX";
+  const fs::path folder_ = ::mkdtemp(name_.data());
 };
 
 TEST_F(EndState, Alike) { EXPECT_EQ(compare(), ""); }

@@ -1,7 +1,6 @@
 #include "lib/sampler/kernel/kernel_findings.h"
 
 #include <cstring>
-#include <set>
 
 #include "lib/base/text.h"
 
@@ -143,38 +142,8 @@ model::Finding finding_of(const KernelNames& names, const Collision& seen) {
 model::FindingsFile kernel_findings(const KernelResult& result, const KernelSymbols& symbols,
                                     const WatchIdentity& identity, const std::string& build_id) {
   const KernelNames names(symbols, build_id);
-  model::FindingsFile file;
-  std::set<CodePlace> explained;
-  for (const Collision& seen : result.collisions)
-    if (seen.other) {
-      explained.insert(seen.held.place);
-      explained.insert(seen.other->place);
-    }
-  uint64_t number = 0, covered = 0;
-  for (const Collision& seen : result.collisions) {
-    // Where others were caught at the same instruction, a change by nobody says nothing new.
-    if (!seen.other && explained.contains(seen.held.place)) {
-      covered++;
-      continue;
-    }
-    model::Finding finding = finding_of(names, seen);
-    finding.evidence[0].execution = identity.execution;
-    finding.evidence[0].id = identity.execution + "/" + std::to_string(++number);
-    finding.evidence[0].repeat = identity.repeat;
-    model::add_finding(file, std::move(finding));
-  }
-  model::Origin origin;
-  origin.tool_version = DEADHEAT_VERSION;
-  origin.verb = "watch";
-  origin.arguments = identity.arguments;
-  origin.engine = "watch";
-  origin.input = identity.input;
-  origin.counters = result.counters;
-  origin.counters.push_back({"unknown_origin_covered", covered,
-                             "changes by nobody seen were at instructions with a known collision",
-                             false});
-  file.origins = {origin};
-  return file;
+  return file_of(result.collisions, identity, result.counters,
+                 [&](const Collision& seen) { return finding_of(names, seen); });
 }
 
 std::string build_id_of_notes(std::string_view notes) {

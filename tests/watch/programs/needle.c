@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "pair.h"
+
 struct own {
   long a, b, c, d;
 };
@@ -30,7 +32,6 @@ ALL(INNOCENT)
 #define CALL(n) innocent_##n(mine);
 
 static int value;
-static atomic_int stop;
 
 __attribute__((noinline)) static void needle_write(int number) { value = number; }
 __attribute__((noinline)) static int needle_read(void) { return value; }
@@ -48,14 +49,4 @@ static void* work(void* reads) {
   return 0;
 }
 
-int main(int argc, char** argv) {
-  pthread_t threads[2];
-  pthread_create(&threads[0], 0, work, 0);
-  pthread_create(&threads[1], 0, work, &stop);
-  sleep(argc > 1 ? (unsigned)atoi(argv[1]) : 1);
-  atomic_fetch_add(&stop, 1);
-  pthread_join(threads[0], 0);
-  pthread_join(threads[1], 0);
-  puts("done");
-  return 0;
-}
+int main(int argc, char** argv) { return run_pair(work, argc, argv); }

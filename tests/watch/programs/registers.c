@@ -10,9 +10,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "pair.h"
+
 static long watched[4];
 static int value;
-static atomic_int stop;
 
 static void* work(void* writes) {
   int sum = 0;
@@ -37,13 +38,5 @@ int main(int argc, char** argv) {
     attr.exclude_kernel = attr.exclude_hv = attr.inherit = 1;
     if (syscall(SYS_perf_event_open, &attr, 0, -1, -1, 0) < 0) return 77;
   }
-  pthread_t threads[2];
-  pthread_create(&threads[0], 0, work, 0);
-  pthread_create(&threads[1], 0, work, &stop);
-  sleep(argc > 1 ? (unsigned)atoi(argv[1]) : 1);
-  atomic_fetch_add(&stop, 1);
-  pthread_join(threads[0], 0);
-  pthread_join(threads[1], 0);
-  puts("done");
-  return 0;
+  return run_pair(work, argc, argv);
 }
