@@ -2,7 +2,9 @@
 // same.
 #include <gtest/gtest.h>
 
+#include <map>
 #include <thread>
+#include <tuple>
 
 #include "lib/trace/trace_fixture.h"
 
@@ -29,6 +31,10 @@ SiteInfo site_info(uint32_t number) {
           .offset = number * 16};
 }
 
+using SiteKey = std::tuple<std::string, std::string, uint64_t>;
+
+SiteKey key_of(const SiteInfo& info) { return {info.label, info.module, info.offset}; }
+
 TEST_P(Container, RoundTrip) {
   const auto& [mode, seed] = GetParam();
   SCOPED_TRACE("seed " + std::to_string(seed));
@@ -40,6 +46,8 @@ TEST_P(Container, RoundTrip) {
   options.total_order = mode.total_order;
   options.dense_stamps = mode.dense;
   constexpr uint32_t kSites = 300;
+  std::map<SiteKey, uint32_t> numbers;
+  for (uint32_t i = 0; i < kSites; ++i) numbers[key_of(site_info(i))] = i;
   std::vector<WholeEvent> written;
   {
     auto writer = TraceWriter::create(file.path(), options);
@@ -85,14 +93,10 @@ TEST_P(Container, RoundTrip) {
     for (WholeEvent event : got) {
       if (event.event.site != kNoSite) {
         const SiteInfo info = source->site(event.event.site);
-        uint32_t number = 0;
-        while (number < kSites &&
-               (site_info(number).label != info.label || site_info(number).module != info.module ||
-                site_info(number).offset != info.offset))
-          ++number;
-        ASSERT_LT(number, kSites) << info.label << info.module;
+        const auto number = numbers.find(key_of(info));
+        ASSERT_NE(number, numbers.end()) << info.label << info.module;
         EXPECT_EQ(info.build_id.empty(), !info.label.empty());
-        event.event.site = number;
+        event.event.site = number->second;
       }
       ASSERT_LT(event.event.thread, mode.threads);
       got_thread[event.event.thread].push_back(event);
