@@ -58,7 +58,7 @@ RACY = """
 mkdir w; cd w
 sh -c '{fetch} /hello > first.txt; echo 1 > made' &
 first=$!
-sh -c '{fetch} /hello > second.txt; i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; cat made' &
+sh -c '{fetch} /hello > second.txt; i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; cat made' &
 second=$!
 wait $first; wait $second || exit 3
 """
@@ -74,7 +74,7 @@ ASKS_ELSE = """
 mkdir w; cd w
 sh -c 'echo 1 > made' &
 first=$!
-sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; if test -e made; then path=/hello; else path=/other; fi; {fetch} $path' &
+sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; if test -e made; then path=/hello; else path=/other; fi; {fetch} $path' &
 second=$!
 wait $first; wait $second || exit 3
 """
@@ -82,7 +82,7 @@ CONNECTS_ELSE = """
 mkdir w; cd w
 sh -c 'echo 1 > made' &
 first=$!
-sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; test -e made || {fetch} /hello' &
+sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; test -e made || {fetch} /hello' &
 second=$!
 wait $first; wait $second || exit 3
 """

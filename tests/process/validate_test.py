@@ -24,7 +24,7 @@ sh -c 'i=0; while [ $i -lt %d ]; do i=$((i+1)); done; cat made' &
 second=$!
 wait $first; wait $second || exit 3
 """
-RACY = MAKE_AND_READ % (0, 150000)  # well, unless somebody interferes
+RACY = MAKE_AND_READ % (0, 40000)  # well, unless somebody interferes
 OPEN = MAKE_AND_READ % (3000, 3000)  # fails in many undisturbed runs too
 SAFE = """
 mkdir w; cd w
@@ -50,7 +50,7 @@ WORDS = """
 echo start > c
 up() { %s sh -c "read all < c; echo \\"\\$all $1\\" > c"; }
 up one &
-(sh -c 'i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done'; up two) &
+(sh -c 'i=0; while [ $i -lt 50000 ]; do i=$((i+1)); done'; up two) &
 wait
 """
 
@@ -174,7 +174,7 @@ class Findings(Case):
 
     def test_orders_that_break_the_same_are_counted_in_the_report(self):
         self.record("""mkdir w; cd w; echo 1 > one & echo 2 > two &
-                       sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; cat one two > /dev/null 2>&1 || exit 3'""")
+                       sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; cat one two > /dev/null 2>&1 || exit 3'""")
         done = self.proc("validate", "rec", "-o", "report.html", "-o", "report.txt", "--format", "html", "--format", "text")
         self.assertEqual(done.returncode, 66, done.stderr)
         for name in ("report.html", "report.txt"):
@@ -380,7 +380,7 @@ class Checkers(Case):
         self.assertIn("unseen", done.stdout.lower())
 
 
-LOOP = "i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; "
+LOOP = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; "
 # Without the first file it looks for the second, which is there by then, unless that is flipped too.
 DEEP_RACY = "mkdir w; cd w; (echo 1 > new; echo 0 > old) & sh -c '" + LOOP + "[ -e new ] && exit 0; " + LOOP + "[ -e old ] || exit 3' || exit 3; wait"
 DEEP_SAFE = "mkdir w; cd w; echo 0 > old; (echo 1 > new) & sh -c '" + LOOP + "[ -e new ] && exit 0; " + LOOP + "[ -e old ] || exit 3' || exit 3; wait"
