@@ -68,6 +68,10 @@ std::vector<std::string> wish(Language language, std::string& variable) {
   return command;
 }
 
+bool is_this_wrapper(const std::string& program) {
+  return real_path(program) == real_path("/proc/self/exe");
+}
+
 std::optional<Toolchain> resolve(std::vector<std::string> command) {
   if (command.empty()) return std::nullopt;
   for (const std::string& word : command) {
@@ -80,7 +84,8 @@ std::optional<Toolchain> resolve(std::vector<std::string> command) {
     if (word[0] != '-') toolchain.program = find_program(word).value_or(word);
   }
   toolchain.command = std::move(command);
-  toolchain.family = family_of(toolchain.program);
+  // The wrapper itself, asked for its version, would ask again, and so on: it is refused below.
+  if (!is_this_wrapper(toolchain.program)) toolchain.family = family_of(toolchain.program);
   return toolchain;
 }
 
@@ -130,7 +135,7 @@ Result<Toolchain> choose_toolchain(Language language) {
   if (!found)
     return Error{"no compiler found: neither clang nor gcc is in PATH",
                  "install g++ or clang-19, or name one in DEADHEAT_CC"};
-  if (real_path(found->program) == real_path("/proc/self/exe"))
+  if (is_this_wrapper(found->program))
     return Error{variable + " names this wrapper itself", "name gcc or clang"};
   return std::move(*found);
 }
