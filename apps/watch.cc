@@ -15,6 +15,7 @@
 #include "lib/base/text.h"
 #include "lib/live/places.h"
 #include "lib/model/json.h"
+#include "lib/sampler/announce.h"
 #include "lib/sampler/findings.h"
 #include "lib/sampler/ptrace/guard.h"
 #include "lib/sampler/ptrace/ptrace_backend.h"
@@ -90,6 +91,11 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
   watched.backend = std::move(backend).value();
   sampler::SessionOptions options = arguments.session;
   options.chosen = [](const std::string& path) { return !live::is_runtime_module(path); };
+  sampler::Announcer lines(
+      [](const std::string& line) { std::fprintf(stderr, "deadheat: %s\n", line.c_str()); });
+  options.found = [&](const auto& collision, const auto& modules, double seconds) {
+    lines.add(collision, modules, seconds);
+  };
   sampler::Session session(*watched.backend, options);
   watched.result = session.run();
   watched.backend->detach();

@@ -54,8 +54,8 @@ class Names {
   Nature nature(const Side& side, uint64_t address) {
     if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
     const auto module = ids_[static_cast<size_t>(side.place.module)];
-    return nature_of(symbolizer_,
-                     {module, side.place.address, side.text, global(address, side.size)});
+    return nature_of(symbolizer_, {module, side.place.address, side.text,
+                                   global(address, side.size), side.writes});
   }
 
   symbols::Symbolizer& symbolizer() { return symbolizer_; }
@@ -252,17 +252,20 @@ model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity
   return file;
 }
 
-std::string one_line(const Collision& collision, const std::vector<LoadedModule>& modules,
+std::string one_line(Collision collision, const std::vector<LoadedModule>& modules,
                      symbols::Symbolizer& symbolizer) {
   Names names(modules, symbolizer);
+  NotReported uncounted;
+  if (by_source(names, collision, uncounted) != Rule::kReported) return {};
   const auto text = [&](const Side& side) {
     return std::string(side.writes  ? "write"
                        : side.reads ? "read"
                                     : "access") +
            " in " + live::describe_place(names.symbolizer(), names.stack(side));
   };
-  return text(collision.held) + (collision.other ? " and " + text(*collision.other)
-                                                 : std::string(": value changed, unknown origin"));
+  return (is_race(collision) ? "race: " : "collision: ") + text(collision.held) +
+         (collision.other ? " and " + text(*collision.other)
+                          : std::string(": value changed, unknown origin"));
 }
 
 }  // namespace deadheat::sampler

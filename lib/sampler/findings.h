@@ -32,8 +32,8 @@ using MakeFinding = std::function<std::optional<model::Finding>(const Collision&
 model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
                             std::vector<Counter> counters, const MakeFinding& make);
 
-// "write in store() race.c:12 and read in load() race.c:20"
-std::string one_line(const Collision& collision, const std::vector<LoadedModule>& modules,
+// "race: write in store() race.c:12 and read in load() race.c:20"; nothing if it is not reported.
+std::string one_line(Collision collision, const std::vector<LoadedModule>& modules,
                      symbols::Symbolizer& symbolizer);
 
 }  // namespace deadheat::sampler

@@ -6,6 +6,7 @@
 
 #include "lib/live/source_tokens.h"
 #include "lib/model/normalize.h"
+#include "lib/sampler/assignment.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -96,16 +97,10 @@ bool names_or_follows(const Tokens& tokens, const symbols::GlobalName& global) {
   return std::find(tokens.begin(), tokens.end(), whole) != tokens.end();
 }
 
-bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFrame& frame) {
-  if (model::basename_of(frame.file).find("atomic") != std::string_view::npos) return false;
-  if (place.text.starts_with("cmov")) return false;
-  const std::string text = symbolizer.source_text(place.module, frame);
-  if (text.empty() || text.size() >= symbols::SourceText::kLongest || text.starts_with('#'))
-    return false;
-  const Tokens tokens = live::tokens_of(text);
-  if (!is_whole(tokens) || !begins_statement(symbolizer, place.module, frame)) return false;
-  if (place.global && !names_or_follows(tokens, *place.global)) return false;
-  bool any = false;         // GCC gives some loads the line of a closing brace
+// Whether all words are known, none of them marked, and one is a variable: GCC gives some loads the
+// line of a closing brace.
+bool are_plain_words(Symbolizer& symbolizer, const AccessedPlace& place, const Tokens& tokens) {
+  bool any = false;
   bool after_type = false;  // "Type* name" is no dereference
   for (size_t i = 0; i < tokens.size(); ++i) {
     if (!live::is_name(tokens[i])) {
@@ -122,6 +117,24 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
     after_type = facts.other && !facts.variable;  // a constructor has its name, too
   }
   return any;
+}
+
+bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFrame& frame) {
+  if (model::basename_of(frame.file).find("atomic") != std::string_view::npos) return false;
+  if (place.text.starts_with("cmov")) return false;
+  const std::string text = symbolizer.source_text(place.module, frame);
+  if (text.empty() || text.size() >= symbols::SourceText::kLongest || text.starts_with('#'))
+    return false;
+  const auto shown = [&](const Tokens& tokens) {
+    return (!place.global || names_or_follows(tokens, *place.global)) &&
+           are_plain_words(symbolizer, place, tokens);
+  };
+  const Tokens tokens = live::tokens_of(text);
+  const bool begins = begins_statement(symbolizer, place.module, frame);
+  if (begins && is_whole(tokens) && shown(tokens)) return true;
+  if (!place.writes || frame.column == 0) return false;
+  const std::string before = symbolizer.source_before(place.module, frame);
+  return shown(assigned_by(tokens, live::tokens_of(before).size(), begins));
 }
 
 bool in_atomic_library(const SourceFrame& frame) {

@@ -7,7 +7,8 @@
 // is atomic; or the line's one atomic builtin has this very thing as its argument.
 // Plain: the innermost frame's line is a whole statement of known words: each one a keyword, or a
 // name that the unit's debug information knows, and nothing of that name is volatile or atomic. A
-// word that is not known may be a macro, and a macro may be anything.
+// word that is not known may be a macro, and a macro may be anything. Or it is a write at the
+// column of an assignment, and all words left of the operator are known (assignment.h).
 //
 // Not seen: a load that the compiler moved out of its condition counts as the line's own (a cmov
 // from memory does not).
@@ -27,6 +28,7 @@ struct AccessedPlace {
   uint64_t address = 0;                       // of the instruction, in the file
   std::string text;                           // of the instruction
   std::optional<symbols::GlobalName> global;  // what it accesses, where that has a name
+  bool writes = false;
 };
 
 Nature nature_of(symbols::Symbolizer& symbolizer, const AccessedPlace& place);

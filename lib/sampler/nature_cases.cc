@@ -7,6 +7,10 @@
 
 #define HIDDEN_LOAD(x) __atomic_load_n(&(x), __ATOMIC_RELAXED)
 #define HIDDEN_NAME hidden_target
+#define HIDDEN_PLACE (*(volatile int*)&counter)
+#define HIDDEN_STORE(x, v) __atomic_store_n(&(x), v, __ATOMIC_RELAXED)
+#define HIDDEN_CAST(x) (*(volatile int*)&(x))
+#define ENABLED 1
 
 namespace cases {
 
@@ -24,7 +28,7 @@ struct Record {
 enum Color { kRed, kGreen };
 typedef volatile int noisy_int;
 
-int counter, other, hidden_target, flags[16];
+int counter, spare, hidden_target, flags[16];
 Color color;
 volatile int ticks;
 std::atomic<int> shared{0};
@@ -39,6 +43,8 @@ std::vector<std::atomic<int>> slots(4);
 using namespace cases;  // NOLINT
 
 extern "C" {
+
+__attribute__((noinline)) void keep_in_memory(int* p) { asm volatile("" : : "r"(p) : "memory"); }
 
 int plain_read() { return counter; }
 void plain_write(int v) { counter = v; }
@@ -61,6 +67,22 @@ int plain_after_comment(int v) {
   return v;
 }
 
+// A macro beside the assignment: the column tells.
+void plain_beside_macro(int v) {
+  if (ENABLED) spare = v;
+}
+void plain_update_beside_macro(Record* r, int v) {
+  if (ENABLED) r->size += v;
+}
+void plain_macro_behind(int i) {
+  if (i < 16) flags[i] = ENABLED;
+}
+void plain_postfix_beside_macro(int* p) {
+  if (ENABLED) *p = 7;
+  keep_in_memory(p);
+  if (ENABLED) flags[3]++;
+}
+
 int atomic_load_member(Record* r) { return r->users.load(std::memory_order_relaxed); }
 int atomic_load_global() { return shared.load(std::memory_order_acquire); }
 void atomic_store_global(int v) { shared.store(v, std::memory_order_release); }
@@ -78,6 +100,24 @@ int unknown_cast() { return *(volatile int*)&counter; }
 int unknown_named_cast() { return *(noisy_int*)&counter; }
 int unknown_macro() { return HIDDEN_LOAD(counter); }
 int unknown_macro_name() { return HIDDEN_NAME; }
+void unknown_macro_place(int v) {
+  if (ENABLED) HIDDEN_PLACE = v;
+}
+void unknown_macro_store(int v) {
+  if (ENABLED) HIDDEN_STORE(counter, v);
+}
+void unknown_cast_beside_macro(int v) {
+  if (ENABLED) *(volatile int*)&counter = v;
+}
+void unknown_named_cast_beside_macro(int* p, int v) {
+  if (ENABLED) *(noisy_int*)p = v;
+}
+void unknown_volatile_beside_macro(int v) {
+  if (ENABLED) ticks = v;
+}
+void unknown_in_argument(int v) {
+  if (ENABLED) HIDDEN_CAST(counter) = v;
+}
 int unknown_beside_atomic(int v) { return counter + shared.fetch_add(v); }
 // clang-format off
 int atomic_builtin_member(Record* r) {

@@ -46,7 +46,9 @@ TEST(Nature, EveryCaseIsWhatItsNameSays) {
       if (instruction->locked) continue;
       seen[function]++;
       const auto global = global_of(symbolizer, module, *instruction);
-      EXPECT_EQ(text(nature_of(symbolizer, {module, site.address, words, global})), nature)
+      EXPECT_EQ(text(nature_of(symbolizer, {module, site.address, words, global,
+                                            instruction->accesses[0].writes})),
+                nature)
           << function << ": " << words << " of " << (global ? global->name + global->part : "?");
     }
   EXPECT_GE(seen.size(), 25U) << "most cases were optimised away";

@@ -27,7 +27,11 @@ Session::Session(Backend& backend, SessionOptions options)
       samples_(backend, code_, options_.seed + 1, options_.delay_ns),
       decoding_(options_.functions, options_.suspected),
       start_ns_(backend.now_ns()) {
-  samples_.found = options_.found;
+  if (options_.found)
+    samples_.found = [this](const Collision& collision) {
+      options_.found(collision, code_.modules(),
+                     static_cast<double>(backend_.now_ns() - start_ns_) / 1e9);
+    };
 }
 
 SessionResult Session::run() {

@@ -28,8 +28,9 @@ struct SessionOptions {
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
   // Which instructions of a module other finders suspect: they come first.
   std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
-  std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
-  size_t breakpoints = 64;                                                // at once, at most
+  // Each new one, with the modules that its places mean and the seconds since the watch began.
+  std::function<void(const Collision&, const std::vector<LoadedModule>&, double)> found;
+  size_t breakpoints = 64;  // at once, at most
   size_t exploring = 1024;  // besides, to learn what runs
 };
 

@@ -2,6 +2,8 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
+
 #include "lib/base/file.h"
 
 namespace deadheat::symbols {
@@ -38,7 +40,8 @@ const SourceText::File& SourceText::file(const std::string& path) {
   return file;
 }
 
-std::string SourceText::line(const std::string& path, uint32_t number, int64_t built_ns) {
+std::string SourceText::line(const std::string& path, uint32_t number, int64_t built_ns,
+                             size_t bytes) {
   if (number == 0 || !path.starts_with('/')) return {};
   const File& from = file(path);
   if (number > from.starts.size()) return {};
@@ -49,8 +52,8 @@ std::string SourceText::line(const std::string& path, uint32_t number, int64_t b
   }
   const size_t begin = from.starts[number - 1];
   const size_t end = number < from.starts.size() ? from.starts[number] - 1 : from.content.size();
-  std::string text =
-      folded(std::string_view(from.content).substr(begin, std::min(end - begin, 4 * kLongest)));
+  std::string text = folded(
+      std::string_view(from.content).substr(begin, std::min({end - begin, bytes, 4 * kLongest})));
   if (text.size() > kLongest) text.resize(kLongest);
   return text;
 }

@@ -11,8 +11,9 @@ namespace deadheat::symbols {
 
 class SourceText {
  public:
-  // White space folded, at most kLongest bytes; empty when unknown.
-  std::string line(const std::string& path, uint32_t number, int64_t built_ns);
+  // White space folded, at most kLongest bytes; empty when unknown. Only the first `bytes` of it.
+  std::string line(const std::string& path, uint32_t number, int64_t built_ns,
+                   size_t bytes = std::string::npos);
   // Sources that were changed after the binary was built, in the order in which they were met.
   const std::vector<std::string>& newer() const { return newer_; }
 

@@ -102,10 +102,18 @@ uint64_t Symbolizer::first_address(ModuleId id) {
   return module.image == nullptr ? 0 : module.image->first_address();
 }
 
-std::string Symbolizer::source_text(ModuleId id, const SourceFrame& frame) {
+std::string Symbolizer::line_of(ModuleId id, const SourceFrame& frame, size_t bytes) {
   Module& module = opened(id);
   const ElfImage* image = module.image != nullptr ? module.image.get() : module.debug.get();
-  return sources_.line(frame.file, frame.line, image == nullptr ? 0 : image->modified_ns());
+  return sources_.line(frame.file, frame.line, image == nullptr ? 0 : image->modified_ns(), bytes);
+}
+
+std::string Symbolizer::source_text(ModuleId id, const SourceFrame& frame) {
+  return line_of(id, frame, std::string::npos);
+}
+
+std::string Symbolizer::source_before(ModuleId id, const SourceFrame& frame) {
+  return frame.column == 0 ? std::string() : line_of(id, frame, frame.column - 1);
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> Symbolizer::code_of_lines(

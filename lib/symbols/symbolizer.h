@@ -44,6 +44,8 @@ class Symbolizer {
   // Where the module's first segment lies in its file address space; 0 when unknown.
   uint64_t first_address(ModuleId module);
   std::string source_text(ModuleId module, const SourceFrame& frame);
+  // Of that line, what stands before the frame's column; nothing where the column is not known.
+  std::string source_before(ModuleId module, const SourceFrame& frame);
   // What the debug information of the unit with the code at `address` says of a word in its source.
   WordFacts word(ModuleId module, uint64_t address, const std::string& word);
 
@@ -66,6 +68,7 @@ class Symbolizer {
   };
   Module& opened(ModuleId module);
   void open(Module& module);
+  std::string line_of(ModuleId module, const SourceFrame& frame, size_t bytes);
 
   SymbolizerOptions options_;
   std::vector<std::unique_ptr<Module>> modules_;

@@ -113,6 +113,7 @@ class Watch(unittest.TestCase):
                                  self.path("RACE"), "1")
                 self.check_race(run)
                 self.assertEqual(run.stdout, "done\n")
+                self.assertRegex(run.stderr, r"(?m)^deadheat: after 0\.\d s: race: .* rwrace\.c:\d+ and .* rwrace\.c:\d+$")
 
     def test_rwrace_is_found_without_symbols(self):
         self.check_race(self.watch("--budget", "10%", "--findings", "f.json", "--", self.path("STRIPPED"), "1"),
