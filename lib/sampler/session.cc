@@ -277,6 +277,7 @@ void Session::account(const std::vector<SampleEnd>& ends) {
   for (const SampleEnd& end : ends) {
     chooser_.sampled(end.site, end.fruitful);
     budget_.take(end.held_ns);
+    sampling_ns_ += end.held_ns;
   }
   if (!ends.empty()) place_more();
 }
@@ -301,6 +302,9 @@ SessionResult Session::finish() {
       {"sites_suspected", suspected_, "of them were suspected by other finders", false},
       {"breakpoint_hits", hits_, "breakpoints were reached", false},
       {"taken_us", budget_.taken_ns() / 1000, "microseconds were taken from the program", false},
+      {"taken_by_samples_us", sampling_ns_ / 1000, "of them while threads stood for samples",
+       false},
+      {"taken_by_exploring_us", exploring_ns_ / 1000, "of them to learn what runs", false},
       {"hits_over_budget", unaffordable_, "breakpoints were reached when the budget was spent",
        false},
       {"hits_alone", alone_, "breakpoints were reached while there was one thread", false},

@@ -86,7 +86,7 @@ class Session {
   size_t exploring_ = 0;                         // of placed_
   // As many breakpoints as are reached in the time in which they can be afforded, not more.
   size_t at_once_ = 4;
-  uint64_t exploring_ns_ = 0, next_modules_ns_ = 0;
+  uint64_t exploring_ns_ = 0, sampling_ns_ = 0, next_modules_ns_ = 0;
   bool postponed_ = false;
   bool wasted_ = false;  // one was reached for nothing since the last rotation
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
