@@ -23,8 +23,8 @@ class Budget {
            share_ * static_cast<double>(now_ns - start_ns_);
   }
   // Ahead of the budget by no more than `ns`.
-  bool nearly_allows(uint64_t now_ns, uint64_t ns) const {
-    return static_cast<double>(taken_ns_) <=
+  bool nearly_allows(uint64_t now_ns, uint64_t ns, uint64_t under_way_ns = 0) const {
+    return static_cast<double>(taken_ns_ + under_way_ns) <=
            share_ * static_cast<double>(now_ns - start_ns_) + static_cast<double>(ns);
   }
   uint64_t taken_ns() const { return taken_ns_; }

@@ -18,6 +18,11 @@ void Chooser::add_function(uint32_t first, uint32_t end) {
   for (uint32_t i = first; i < end; ++i)
     sites_[i].function = static_cast<uint32_t>(functions_.size());
   functions_.emplace_back(first, end);
+  firsts_.push_back(first);
+  // Not before the files that were added earlier and asked already.
+  std::swap(
+      firsts_.back(),
+      firsts_[random_.between(next_first_ < firsts_.size() ? next_first_ : 0, firsts_.size() - 1)]);
 }
 
 void Chooser::clear() {
@@ -27,7 +32,8 @@ void Chooser::clear() {
   near_.clear();
   functions_.resize(1);
   order_.clear();
-  next_ = 0;
+  firsts_.clear();
+  next_ = next_first_ = 0;
 }
 
 std::optional<uint32_t> Chooser::pick() {
@@ -51,19 +57,26 @@ std::optional<uint32_t> Chooser::least_sampled(const std::vector<uint32_t>& amon
 }
 
 std::optional<uint32_t> Chooser::pick_unseen() {
-  // Where nearly all run already, a pick must not walk them all.
-  constexpr size_t kMostTries = 512;
   while (!near_.empty()) {
     const uint32_t site = near_.back();
     near_.pop_back();
     if (is_unseen(site)) return site;
   }
-  for (size_t tried = 0; tried < std::min(2 * order_.size(), kMostTries); ++tried) {
-    if (next_ == order_.size()) {
-      next_ = 0;
-      for (size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[random_.below(i)]);
+  firsts_turn_ = !firsts_turn_;
+  if (firsts_turn_)
+    if (const auto first = next_unseen(firsts_, next_first_)) return first;
+  return next_unseen(order_, next_);
+}
+
+std::optional<uint32_t> Chooser::next_unseen(std::vector<uint32_t>& order, size_t& next) {
+  // Where nearly all run already, a pick must not walk them all.
+  constexpr size_t kMostTries = 512;
+  for (size_t tried = 0; tried < std::min(2 * order.size(), kMostTries); ++tried) {
+    if (next == order.size()) {
+      next = 0;
+      for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.below(i)]);
     }
-    const uint32_t site = order_[next_++];
+    const uint32_t site = order[next++];
     if (is_unseen(site)) return site;
   }
   return std::nullopt;
@@ -79,6 +92,7 @@ void Chooser::reached(uint32_t site) {
 }
 
 void Chooser::sampled(uint32_t site, bool fruitful) {
+  sites_[site].sampled = true;
   if (!fruitful) sites_[site].fruitless++;
 }
 

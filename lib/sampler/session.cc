@@ -10,10 +10,19 @@ namespace deadheat::sampler {
 namespace {
 
 constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint that is not reached by then moves
+// One that only explores stays longer: moving it is what costs.
+constexpr uint64_t kExploringNs = 250'000'000, kFirstsNs = 1'000'000'000;
 // A few at a time: each costs two system calls, and whoever reaches a breakpoint meanwhile stands.
 constexpr uint64_t kStepNs = 10'000'000;
 constexpr size_t kMostInAStep = 64;
 constexpr uint64_t kPatienceNs = 1'000'000;  // for samples under way
+// Hot sites spend the budget before a seldom one is reached, and a race is often between the two.
+// So what was never sampled may go a little ahead of the budget, and a breakpoint on what runs
+// seldom stays where it is.
+constexpr uint64_t kFirstSampleDebtNs = 10'000'000;
+constexpr uint64_t kWaitNs = 10'000'000'000;
+constexpr size_t kMostWaiting = 512;
+constexpr uint32_t kMostPasses = 3;
 constexpr uint64_t kExploringDebtNs = 20'000'000;
 constexpr double kExploringShare = 1.0 / 3;  // of the budget
 
@@ -133,7 +142,8 @@ void Session::add_module(DecodedModule module) {
 void Session::forget_program() {
   samples_.drop();
   placed_.clear();
-  exploring_ = 0;
+  counts_ = {};
+  owed_.clear();
   sites_.clear();
   chooser_.clear();
   suspected_ = 0;
@@ -161,13 +171,14 @@ void Session::rotate() {
   size_t removed = 0;
   for (auto it = placed_.begin(); it != placed_.end() && removed < kMostInAStep;) {
     const auto next = std::next(it);
-    if (from - it->second.since_ns >= kRotationNs) {
+    if (outlived(it->second, from)) {
       backend_.remove(it->first);
       (void)take_placed(it);
       removed++;
     }
     it = next;
   }
+  place_owed();
   explore();
   const uint64_t spent = backend_.now_ns() - from;
   exploring_ns_ += spent;
@@ -175,7 +186,21 @@ void Session::rotate() {
   place_more();
 }
 
-bool Session::place(uint32_t site, bool exploring) {
+// Whether it makes room for another. What runs, but not now, is left where it is.
+bool Session::outlived(Placed& placed, uint64_t now_ns) {
+  const uint64_t age = now_ns - placed.since_ns;
+  if (placed.purpose == Purpose::kWait) return age >= kWaitNs;
+  if (placed.purpose == Purpose::kExplore)
+    return age >= (chooser_.is_first(placed.site) ? kFirstsNs : kExploringNs);
+  if (age < kRotationNs) return false;
+  if (!chooser_.is_running(placed.site) || placed_for(Purpose::kWait) >= kMostWaiting) return true;
+  counts_[static_cast<size_t>(placed.purpose)]--;
+  placed.purpose = Purpose::kWait;
+  counts_[static_cast<size_t>(placed.purpose)]++;
+  return false;
+}
+
+bool Session::place(uint32_t site, Purpose purpose) {
   const Site& chosen = sites_[site];
   const uint64_t pc = chosen.code.address + code_.module(chosen.module).bias;
   if (!backend_.insert(pc, chosen.code.first_byte)) {
@@ -185,27 +210,37 @@ bool Session::place(uint32_t site, bool exploring) {
     return false;
   }
   chooser_.placed(site, true);
-  placed_[pc] = {site, backend_.now_ns(), exploring};
-  exploring_ += exploring ? 1 : 0;
+  placed_[pc] = {site, backend_.now_ns(), purpose};
+  counts_[static_cast<size_t>(purpose)]++;
   return true;
 }
 
 // Forgets a breakpoint that is gone; the site that it was for.
 uint32_t Session::take_placed(std::unordered_map<uint64_t, Placed>::iterator placed) {
   const Placed was = placed->second;
-  exploring_ -= was.exploring ? 1 : 0;
+  counts_[static_cast<size_t>(was.purpose)]--;
   chooser_.placed(was.site, false);
   placed_.erase(placed);
   return was.site;
 }
 
+// Not at once: the thread that reached it stands there.
+void Session::place_owed() {
+  if (!budget_.nearly_allows(backend_.now_ns(), kFirstSampleDebtNs)) return;
+  for (size_t placed = 0; !owed_.empty() && placed < kMostInAStep; ++placed) {
+    const uint32_t site = owed_.back();
+    owed_.pop_back();
+    if (!chooser_.is_placed(site)) (void)place(site, Purpose::kWait);
+  }
+}
+
 void Session::place_more() {
   const uint64_t now = backend_.now_ns();
   if (!budget_.allows(now, samples_.standing_ns(now))) return;
-  for (size_t tries = 0; placed_.size() - exploring_ < at_once_ && tries < at_once_; ++tries) {
+  for (size_t tries = 0; placed_for(Purpose::kSample) < at_once_ && tries < at_once_; ++tries) {
     const auto site = chooser_.pick();
     if (!site) return;
-    (void)place(*site, false);
+    (void)place(*site, Purpose::kSample);
   }
 }
 
@@ -217,10 +252,11 @@ void Session::explore() {
   if (static_cast<double>(exploring_ns_) >
       options_.budget * kExploringShare * static_cast<double>(now - start_ns_) + kExploringDebtNs)
     return;
-  for (size_t tries = 0; exploring_ < options_.exploring && tries < kMostInAStep; ++tries) {
+  for (size_t tries = 0; placed_for(Purpose::kExplore) < options_.exploring && tries < kMostInAStep;
+       ++tries) {
     const auto site = chooser_.explore();
     if (!site) return;
-    (void)place(*site, true);
+    (void)place(*site, Purpose::kExplore);
   }
 }
 
@@ -229,11 +265,11 @@ void Session::on_breakpoint(const Event& event) {
   const auto found = placed_.find(event.pc);
   bool stands = false;
   if (found != placed_.end()) {
-    const bool exploring = found->second.exploring;
-    exploring_ns_ += exploring ? Budget::kTrapNs : 0;
+    const Purpose purpose = found->second.purpose;
+    exploring_ns_ += purpose == Purpose::kExplore ? Budget::kTrapNs : 0;
     const uint32_t site = take_placed(found);
     chooser_.reached(site);
-    stands = begin_sample(event, site, exploring);
+    stands = begin_sample(event, site, purpose);
   }
   budget_.take(Budget::kTrapNs);
   if (!stands) backend_.release(event.task);
@@ -243,12 +279,19 @@ void Session::on_breakpoint(const Event& event) {
   place_more();
 }
 
+bool Session::affordable(uint32_t site) const {
+  const uint64_t now = backend_.now_ns();
+  return budget_.nearly_allows(now, chooser_.never_sampled(site) ? kFirstSampleDebtNs : 0,
+                               samples_.standing_ns(now));
+}
+
 // Whether the thread stands now. What that costs is counted when it ends.
-bool Session::begin_sample(const Event& event, uint32_t site, bool exploring) {
+bool Session::begin_sample(const Event& event, uint32_t site, Purpose purpose) {
   const uint64_t from = backend_.now_ns();
-  if (!budget_.allows(from, samples_.standing_ns(from))) {
+  if (!affordable(site)) {
     unaffordable_++;
-    if (!exploring) {
+    if (chooser_.never_sampled(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
+    if (purpose == Purpose::kSample) {
       at_once_ = std::max<size_t>(1, at_once_ / 2);
       wasted_ = true;
     }

@@ -2,6 +2,7 @@
 // far as the budget allows, and collects collisions.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -49,10 +50,13 @@ class Session {
   SessionResult run();
 
  private:
+  // What a breakpoint is for: the next sample; to learn whether a site runs at all; or for a site
+  // that does run, but seldom: it costs nothing until it is reached.
+  enum class Purpose : uint8_t { kSample, kExplore, kWait, kCount };
   struct Placed {
     uint32_t site = 0;
     uint64_t since_ns = 0;
-    bool exploring = false;
+    Purpose purpose = Purpose::kSample;
   };
   struct Site {
     int module = 0;
@@ -66,11 +70,15 @@ class Session {
   void rotate();
   void place_more();
   void explore();
-  bool place(uint32_t site, bool exploring);
+  void place_owed();
+  bool place(uint32_t site, Purpose purpose);
+  bool outlived(Placed& placed, uint64_t now_ns);
+  size_t placed_for(Purpose purpose) const { return counts_[static_cast<size_t>(purpose)]; }
   uint32_t take_placed(std::unordered_map<uint64_t, Placed>::iterator placed);
   bool handle(const Event& event);  // false: the watch ends
   void on_breakpoint(const Event& event);
-  bool begin_sample(const Event& event, uint32_t site, bool exploring);
+  bool begin_sample(const Event& event, uint32_t site, Purpose purpose);
+  bool affordable(uint32_t site) const;
   void account(const std::vector<SampleEnd>& ends);
   SessionResult finish();
 
@@ -82,8 +90,9 @@ class Session {
   Samples samples_;
   Decoding decoding_;
   std::vector<Site> sites_;
-  std::unordered_map<uint64_t, Placed> placed_;  // by absolute pc
-  size_t exploring_ = 0;                         // of placed_
+  std::unordered_map<uint64_t, Placed> placed_;                        // by absolute pc
+  std::array<size_t, static_cast<size_t>(Purpose::kCount)> counts_{};  // of placed_
+  std::vector<uint32_t> owed_;  // reached when there was no budget, and never sampled
   // As many breakpoints as are reached in the time in which they can be afforded, not more.
   size_t at_once_ = 4;
   uint64_t exploring_ns_ = 0, sampling_ns_ = 0, next_modules_ns_ = 0;
