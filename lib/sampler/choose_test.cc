@@ -57,6 +57,18 @@ TEST(Chooser, SamplesEvenOut) {
   }
 }
 
+TEST(Chooser, ExploringAsksTheFirstSiteOfEachFunctionEarly) {
+  Chooser chooser(5);
+  chooser.add(1000);
+  for (uint32_t first = 0; first < 1000; first += 20) chooser.add_function(first, first + 20);
+  std::set<uint32_t> asked;
+  for (int i = 0; i < 100; ++i) asked.insert(*chooser.explore());
+  for (uint32_t first = 0; first < 1000; first += 20) {
+    EXPECT_TRUE(asked.contains(first)) << first;
+    EXPECT_TRUE(chooser.is_first(first) && !chooser.is_first(first + 1));
+  }
+}
+
 TEST(Chooser, HalfOfThePicksAreForWhatWasNotSeenToRun) {
   Chooser chooser(5);
   chooser.add(1000);

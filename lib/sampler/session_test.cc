@@ -123,6 +123,17 @@ TEST(Session, ASpentBudgetOnlyLetsGo) {
   EXPECT_GT(counter(result, "samples"), 0U);
 }
 
+TEST(Session, WhatWasNeverSampledMayGoAheadOfTheBudget) {
+  FakeBackend target(tiny());
+  SessionOptions options = short_session();
+  options.budget = 0.001;
+  // The hot one's first sample has spent it for half a second; then the seldom one is reached.
+  target.script = {reach(10, kReadG), time(), reach(10, kShift), touch(11, kAfterReadG)};
+  const SessionResult result = Session(target, options).run();
+  ASSERT_EQ(result.collisions.size(), 1U);
+  EXPECT_EQ(result.collisions[0].held.place.address, kShift);
+}
+
 TEST(Session, AloneNobodyIsHeld) {
   FakeBackend target(tiny());
   target.task_count = 1;
