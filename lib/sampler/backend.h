@@ -70,6 +70,11 @@ class Backend {
   // The lowest and highest address of the task's stack, as far as it is known.
   virtual bool on_stack(const user_regs_struct& registers, uint64_t address) = 0;
 
+  // Asks tasks that run just now where they are; how many were asked. The answers come in time.
+  virtual size_t look() { return 0; }
+  // Where tasks were when they were stopped for us, since the last time.
+  virtual std::vector<uint64_t> take_pcs() { return {}; }
+
   // Time that threads other than those of events stood still.
   virtual uint64_t stopped_ns() const = 0;
   virtual Counters counters() const = 0;

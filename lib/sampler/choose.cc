@@ -85,6 +85,10 @@ std::optional<uint32_t> Chooser::next_unseen(std::vector<uint32_t>& order, size_
 void Chooser::reached(uint32_t site) {
   if (std::exchange(sites_[site].running, true)) return;
   running_.push_back(site);
+  ask_function_of(site);
+}
+
+void Chooser::ask_function_of(uint32_t site) {
   // Asked once; those that do not run now come in their turn.
   const auto [first, end] = std::exchange(functions_[sites_[site].function], {0, 0});
   for (uint32_t other = first; other < end; ++other)

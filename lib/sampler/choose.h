@@ -35,6 +35,8 @@ class Chooser {
   std::optional<uint32_t> explore() { return pick_unseen(); }
   void placed(uint32_t site, bool yes) { sites_[site].placed = yes; }
   void reached(uint32_t site);
+  // A thread was in that site's function.
+  void ask_function_of(uint32_t site);
   void sampled(uint32_t site, bool fruitful);
   bool never_sampled(uint32_t site) const { return !sites_[site].sampled; }
   // Reached, and there was no budget for a sample: how often now.

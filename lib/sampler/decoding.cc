@@ -1,5 +1,6 @@
 #include "lib/sampler/decoding.h"
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -14,6 +15,12 @@ DecodedModule Decoding::decode(const Wish& wish, int number, const std::string& 
   out.list = out.code->list(wish.functions);
   if (wish.suspected) out.suspected = wish.suspected(*out.code);
   return out;
+}
+
+void Decoding::hurry(int number) {
+  const auto found = std::find_if(waiting_.begin(), waiting_.end(),
+                                  [&](const auto& one) { return one.first == number; });
+  if (found != waiting_.end()) std::rotate(waiting_.begin(), found, found + 1);
 }
 
 std::optional<DecodedModule> Decoding::take_ready() {

@@ -34,6 +34,7 @@ class Decoding {
     return decode(*wish_, number, path);
   }
   void later(int number, const std::string& path) { waiting_.emplace_back(number, path); }
+  void hurry(int number);              // it is next
   void forget() { waiting_.clear(); }  // what is under way still comes
   std::optional<DecodedModule> take_ready();
   size_t waiting() const { return waiting_.size() + (under_way_.valid() ? 1 : 0); }

@@ -121,6 +121,7 @@ void Session::add_module(DecodedModule module) {
   totals_.read_only += list.read_only;
   const auto first = static_cast<uint32_t>(sites_.size());
   for (const CodeSite& site : list.sites) sites_.push_back({module.number, site});
+  by_module_[module.number] = {first, sites_.size()};
   chooser_.add(list.sites.size());
   for (size_t i = 0; i < list.sites.size();) {
     const size_t begin = i;
@@ -145,6 +146,7 @@ void Session::forget_program() {
   counts_ = {};
   owed_.clear();
   sites_.clear();
+  by_module_.clear();
   chooser_.clear();
   suspected_ = 0;
   decoding_.forget();
@@ -152,6 +154,24 @@ void Session::forget_program() {
   code_.forget();
   load_modules();
   next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
+}
+
+// Where threads are found, there is code that runs: a library in which all of the work is done may
+// be the last of many. Often at first, then twice a second.
+void Session::look() {
+  constexpr uint64_t kAtFirst = 20, kThen = 5;
+  for (const uint64_t pc : backend_.take_pcs()) {
+    const CodePlace place = code_.place_of(pc);
+    decoding_.hurry(place.module);
+    const auto known = by_module_.find(place.module);
+    if (known == by_module_.end()) continue;
+    const auto end = sites_.begin() + static_cast<ptrdiff_t>(known->second.second);
+    const auto site = std::lower_bound(
+        sites_.begin() + static_cast<ptrdiff_t>(known->second.first), end, place.address,
+        [](const Site& one, uint64_t address) { return one.code.address < address; });
+    if (site != end) chooser_.ask_function_of(static_cast<uint32_t>(site - sites_.begin()));
+  }
+  if (looks_++ < kAtFirst || looks_ % kThen == 0) budget_.take(backend_.look() * Budget::kTrapNs);
 }
 
 // What was not reached makes room; libraries that were loaded meanwhile are found.
@@ -166,6 +186,7 @@ void Session::rotate() {
   if (from >= next_modules_ns_) {
     next_modules_ns_ = from + kRotationNs;
     load_modules();
+    look();
     if (!std::exchange(wasted_, false)) at_once_ = std::min(options_.breakpoints, at_once_ * 2);
   }
   size_t removed = 0;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/sampler/backend.h"
@@ -68,6 +69,7 @@ class Session {
   void forget_program();
   bool wanted(const std::string& path) const;
   void rotate();
+  void look();
   void place_more();
   void explore();
   void place_owed();
@@ -89,13 +91,15 @@ class Session {
   LoadedCode code_;
   Samples samples_;
   Decoding decoding_;
-  std::vector<Site> sites_;
+  std::vector<Site> sites_;                                            // by module, then by address
+  std::unordered_map<int, std::pair<size_t, size_t>> by_module_;       // of sites_
   std::unordered_map<uint64_t, Placed> placed_;                        // by absolute pc
   std::array<size_t, static_cast<size_t>(Purpose::kCount)> counts_{};  // of placed_
   std::vector<uint32_t> owed_;  // reached when there was no budget, and never sampled
   // As many breakpoints as are reached in the time in which they can be afforded, not more.
   size_t at_once_ = 4;
   uint64_t exploring_ns_ = 0, sampling_ns_ = 0, next_modules_ns_ = 0;
+  uint64_t looks_ = 0;
   bool postponed_ = false;
   bool wasted_ = false;  // one was reached for nothing since the last rotation
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;

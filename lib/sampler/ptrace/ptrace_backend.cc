@@ -27,6 +27,15 @@ sigset_t waited_signals() {
   return set;
 }
 
+// The system call that the task sleeps in; -1: it runs, or it cannot be told.
+int sleeps_in(int task) {
+  char text[32] = "";
+  const ScopedFd file(
+      ::open(("/proc/" + std::to_string(task) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return -1;
+  return text[0] < '0' || text[0] > '9' ? -1 : std::atoi(text);
+}
+
 }  // namespace
 
 uint64_t PtraceBackend::now_ns() {
@@ -178,12 +187,8 @@ void PtraceBackend::disarm_all() {
 // (signal(7), "even in the absence of signal handlers"). Tasks that sleep in those are left alone:
 // what they would do if they woke now is missed, counted.
 bool PtraceBackend::may_interrupt(int task) const {
-  char text[32] = "";
-  const ScopedFd file(
-      ::open(("/proc/" + std::to_string(task) + "/syscall").c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.valid() || ::read(file.get(), text, sizeof text - 1) <= 0) return true;
-  if (text[0] < '0' || text[0] > '9') return true;  // running
-  switch (std::atoi(text)) {
+  switch (sleeps_in(task)) {
+    case -1:   // running
     case 7:    // poll
     case 23:   // select
     case 34:   // pause
@@ -199,6 +204,25 @@ bool PtraceBackend::may_interrupt(int task) const {
     default:
       return false;
   }
+}
+
+size_t PtraceBackend::look() {
+  constexpr size_t kMost = 8;
+  size_t asked = 0;
+  for (auto& [id, task] : tasks_) {
+    if (task.stopped || task.listening || task.leaving || task.interrupted) continue;
+    if (sleeps_in(id) != -1 || ::ptrace(PTRACE_INTERRUPT, id, 0, 0) != 0) continue;
+    task.interrupted = true;
+    if (++asked == kMost) break;
+  }
+  return asked;
+}
+
+void PtraceBackend::note_pc(const PtraceTask& task) {
+  constexpr size_t kMost = 64;
+  user_regs_struct registers{};
+  if (pcs_.size() < kMost && ::ptrace(PTRACE_GETREGS, task.id, 0, &registers) == 0)
+    pcs_.push_back(registers.rip);
 }
 
 bool PtraceBackend::read(uint64_t address, std::span<uint8_t> into) {

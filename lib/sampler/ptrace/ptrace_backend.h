@@ -11,6 +11,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/base/result.h"
@@ -42,6 +43,8 @@ class PtraceBackend : public Backend {
   std::vector<uint64_t> stack(int task) override;
   std::string task_name(int task) override;
   bool on_stack(const user_regs_struct& registers, uint64_t address) override;
+  size_t look() override;
+  std::vector<uint64_t> take_pcs() override { return std::exchange(pcs_, {}); }
   uint64_t stopped_ns() const override { return stopped_ns_; }
   Counters counters() const override;
 
@@ -66,6 +69,7 @@ class PtraceBackend : public Backend {
   Status seize_all();
   bool poll_once(uint64_t deadline_ns);
   bool may_interrupt(int task) const;
+  void note_pc(const PtraceTask& task);
   void on_status(int task, int status);
   void on_stop(PtraceTask& task, int status);
   void on_trap(PtraceTask& task);
@@ -99,6 +103,7 @@ class PtraceBackend : public Backend {
   size_t usable_registers_ = Backend::kRegisters;  // fewer where others use some
   std::deque<Event> events_;
   std::unique_ptr<Unwinder> unwinder_;
+  std::vector<uint64_t> pcs_;
   uint64_t stopped_ns_ = 0, stack_end_ = 0;
   uint64_t not_armed_ = 0, stale_traps_ = 0, late_traps_ = 0, children_let_go_ = 0, executed_ = 0;
   uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0;

@@ -50,7 +50,10 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   if (event == PTRACE_EVENT_STOP) {
     task.interrupted = false;
     task.listening = is_job_control(signal);
-    if (!task.listening) return resume(task);
+    if (!task.listening) {
+      note_pc(task);
+      return resume(task);
+    }
     task.stopped = false;
     ::ptrace(PTRACE_LISTEN, task.id, 0, 0);
     return;
