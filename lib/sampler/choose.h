@@ -38,7 +38,10 @@ class Chooser {
   // A thread was in that site's function.
   void ask_function_of(uint32_t site);
   void sampled(uint32_t site, bool fruitful);
-  bool never_sampled(uint32_t site) const { return !sites_[site].sampled; }
+  // Never sampled; where others suspect sites, one of those.
+  bool comes_first(uint32_t site) const {
+    return !sites_[site].sampled && (preferred_.empty() || sites_[site].preferred);
+  }
   // Reached, and there was no budget for a sample: how often now.
   uint32_t passed(uint32_t site) { return ++sites_[site].passed; }
   bool is_placed(uint32_t site) const { return sites_[site].placed; }
@@ -48,13 +51,16 @@ class Chooser {
   }
   void forbid(uint32_t site) { sites_[site].forbidden = true; }
   // Others suspect it: half of the picks are from such sites, also before they were seen to run.
-  void prefer(uint32_t site) { preferred_.push_back(site); }
+  void prefer(uint32_t site) {
+    sites_[site].preferred = true;
+    preferred_.push_back(site);
+  }
   uint32_t samples(uint32_t site) const { return sites_[site].fruitless; }
 
  private:
   struct Site {
     uint32_t fruitless = 0, function = 0, passed = 0;
-    bool placed = false, running = false, forbidden = false, sampled = false;
+    bool placed = false, running = false, forbidden = false, sampled = false, preferred = false;
   };
   std::optional<uint32_t> least_sampled(const std::vector<uint32_t>& among);
   std::optional<uint32_t> pick_running() { return least_sampled(running_); }

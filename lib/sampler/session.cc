@@ -302,7 +302,7 @@ void Session::on_breakpoint(const Event& event) {
 
 bool Session::affordable(uint32_t site) const {
   const uint64_t now = backend_.now_ns();
-  return budget_.nearly_allows(now, chooser_.never_sampled(site) ? kFirstSampleDebtNs : 0,
+  return budget_.nearly_allows(now, chooser_.comes_first(site) ? kFirstSampleDebtNs : 0,
                                samples_.standing_ns(now));
 }
 
@@ -311,7 +311,7 @@ bool Session::begin_sample(const Event& event, uint32_t site, Purpose purpose) {
   const uint64_t from = backend_.now_ns();
   if (!affordable(site)) {
     unaffordable_++;
-    if (chooser_.never_sampled(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
+    if (chooser_.comes_first(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
     if (purpose == Purpose::kSample) {
       at_once_ = std::max<size_t>(1, at_once_ / 2);
       wasted_ = true;
