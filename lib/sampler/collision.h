@@ -30,6 +30,7 @@ struct Side {
   bool locked = false;
   bool in_loader = false;     // code of the dynamic linker
   bool in_lock_code = false;  // the kernel's locks themselves
+  bool reads_ahead = false;   // perhaps more than what counts: a string function of the C library
   Nature nature = Nature::kUnknown;
   uint64_t address = 0;
   uint32_t size = 0;

@@ -52,10 +52,25 @@ class Names {
   }
 
   Nature nature(const Side& side, uint64_t address) {
+    if (is_guard(global(address, side.size))) return Nature::kAtomic;
     if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
     const auto module = ids_[static_cast<size_t>(side.place.module)];
     return nature_of(symbolizer_, {module, side.place.address, side.text,
                                    global(address, side.size), side.writes});
+  }
+
+  // The C library's string functions read whole vectors, also behind the end of what they look at.
+  bool may_read_ahead(const Side& side) {
+    constexpr uint32_t kVector = 16;
+    if (side.writes || side.size < kVector || side.place.module < 0) return false;
+    if (!live::is_runtime_module(modules_[static_cast<size_t>(side.place.module)].path))
+      return false;
+    const auto& frames =
+        symbolizer_.frames(ids_[static_cast<size_t>(side.place.module)], side.place.address);
+    if (frames.empty()) return true;
+    const std::string& name = frames[0].function;
+    return name.find("memcpy") == std::string::npos && name.find("memmove") == std::string::npos &&
+           name.find("mempcpy") == std::string::npos;
   }
 
   symbols::Symbolizer& symbolizer() { return symbolizer_; }
@@ -81,6 +96,7 @@ AccessKind kind_of(const Side& side) {
 // Two accesses at one time, one of them writing: a data race as soon as one of them is plain.
 bool is_race(const Collision& seen) {
   if (!seen.other || (!seen.other->reads && !seen.other->writes)) return false;
+  if (seen.held.reads_ahead || seen.other->reads_ahead) return false;
   return (seen.held.writes || seen.other->writes) &&
          (seen.held.nature == Nature::kPlain || seen.other->nature == Nature::kPlain);
 }
@@ -128,6 +144,9 @@ std::string why(const Collision& collision) {
            (held_plain && other_plain ? "both accesses are plain"
             : held_plain              ? "the first access is plain"
                                       : "the second access is plain");
+  if (held.reads_ahead || collision.other->reads_ahead)
+    return text +
+           "; the read is the C library's and of a whole vector: it may look at fewer of the bytes";
   if (!held.locked && !collision.other->locked)
     text +=
         "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
@@ -190,9 +209,12 @@ model::Finding finding_of(Names& names, const Collision& collision) {
 Rule by_source(Names& names, Collision& collision, NotReported& rules) {
   const uint64_t address = collision.held.address;
   collision.held.nature = names.nature(collision.held, address);
-  if (collision.other)
+  collision.held.reads_ahead = names.may_read_ahead(collision.held);
+  if (collision.other) {
     collision.other->nature = names.nature(
         *collision.other, collision.other->address != 0 ? collision.other->address : address);
+    collision.other->reads_ahead = names.may_read_ahead(*collision.other);
+  }
   return rules.judge(collision);
 }
 

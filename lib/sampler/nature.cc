@@ -139,6 +139,8 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
 
 bool in_atomic_library(const SourceFrame& frame) {
   const std::string_view name = frame.function;
+  // What latches, semaphores and atomic_ref are made of.
+  if (model::normalize_function(name).name.starts_with("std::__atomic_impl::")) return true;
   bool member = false;
   for (const std::string_view known :
        {"std::atomic<", "std::__atomic_base<", "std::__atomic_float<", "std::atomic_flag::"})
@@ -161,8 +163,9 @@ bool is_builtin(std::string_view word) {
 }
 
 // "__atomic_load_n(&p->count, ORDER)" where what was accessed is `count`, and nothing else on the
-// line can be.
-bool is_argument_of_builtin(const Tokens& tokens, const AccessedPlace& place) {
+// line can be; or "__atomic_load_n(p, ORDER)", where it is not `p` itself. `column`: how many
+// tokens stand before the place on the line that the access has by its line table.
+bool is_argument_of_builtin(const Tokens& tokens, const AccessedPlace& place, size_t column) {
   const auto call = std::find_if(tokens.begin(), tokens.end(), is_builtin);
   if (call == tokens.end() || std::count_if(tokens.begin(), tokens.end(), is_builtin) != 1)
     return false;
@@ -170,35 +173,49 @@ bool is_argument_of_builtin(const Tokens& tokens, const AccessedPlace& place) {
   if (at == tokens.end() || *at != "(") return false;
   std::string_view target;
   int ways = 0;
+  bool address_of = false;
   for (++at; at != tokens.end() && *at != "," && *at != ")"; ++at) {
     if (*at == "(" || *at == "[" || *at == "*") return false;
     ways += *at == "->" ? 1 : 0;
+    address_of |= *at == "&";
     if (live::is_name(*at)) target = *at;
   }
-  if (target.empty() || std::count(tokens.begin(), tokens.end(), target) != 1) return false;
-  if (place.global)
+  const auto name = static_cast<size_t>(call - tokens.begin());
+  const bool at_call = column == name || column == name + 1;  // g++ has that of the parenthesis
+  if (target.empty() || (!at_call && std::count(tokens.begin(), tokens.end(), target) != 1))
+    return false;
+  if (place.global && address_of)
     return last_name(place.global->name + place.global->part) == target && ways == 0;
+  // Through a pointer: no variable that the line names.
+  if (place.global && (ways > 0 || std::find(tokens.begin(), tokens.end(),
+                                             last_name(place.global->name)) != tokens.end()))
+    return false;
   const auto outside = [&](auto from, auto to) {
     return std::none_of(from, to, [](std::string_view token) {
       return token == "->" || token == "." || token == "[" || token == "*";
     });
   };
-  return ways <= 1 && outside(tokens.begin(), call) && outside(at, tokens.end());
+  return ways <= 1 && (at_call || outside(tokens.begin(), call)) && outside(at, tokens.end());
 }
 
 }  // namespace
 
+bool is_guard(const std::optional<symbols::GlobalName>& global) {
+  return global && global->name.starts_with("guard variable");
+}
+
 Nature nature_of(Symbolizer& symbolizer, const AccessedPlace& place) {
+  if (is_guard(place.global)) return Nature::kAtomic;
   const std::vector<SourceFrame>& frames = symbolizer.frames(place.module, place.address);
   if (frames.empty() || frames[0].line == 0) return Nature::kUnknown;
   const SourceFrame& frame = frames[0];
   if (in_atomic_library(frame)) return Nature::kAtomic;
   if (place.global && place.global->atomic)
     return frame.function.starts_with("std::") ? Nature::kUnknown : Nature::kAtomic;
-  // The flag of a static local's initialisation.
-  if (place.global && place.global->name.starts_with("guard variable")) return Nature::kAtomic;
   const std::string text = symbolizer.source_text(place.module, frame);
-  if (is_argument_of_builtin(live::tokens_of(text), place)) return Nature::kAtomic;
+  const std::string before = symbolizer.source_before(place.module, frame);
+  const size_t column = frame.column == 0 ? std::string::npos : live::tokens_of(before).size();
+  if (is_argument_of_builtin(live::tokens_of(text), place, column)) return Nature::kAtomic;
   return is_plain(symbolizer, place, frame) ? Nature::kPlain : Nature::kUnknown;
 }
 

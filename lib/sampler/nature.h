@@ -31,6 +31,8 @@ struct AccessedPlace {
   bool writes = false;
 };
 
+// The flag of a static local's initialisation: atomic, also in the C++ library's code for it.
+bool is_guard(const std::optional<symbols::GlobalName>& global);
 Nature nature_of(symbols::Symbolizer& symbolizer, const AccessedPlace& place);
 
 }  // namespace deadheat::sampler

@@ -35,6 +35,7 @@ std::atomic<int> shared{0};
 std::atomic<Record*> head{nullptr};
 Record record;
 Record* records;
+int* shelf = flags;
 std::vector<int> numbers(4);
 std::vector<std::atomic<int>> slots(4);
 
@@ -90,10 +91,16 @@ Record* atomic_pointer() { return head.load(std::memory_order_acquire); }
 int atomic_converted() { return shared; }
 long atomic_nested() { return record.inner.counted.load(std::memory_order_relaxed); }
 int atomic_builtin() { return __atomic_load_n(&counter, __ATOMIC_ACQUIRE); }
+void atomic_builtin_of_pointer(int* word) { __atomic_store_n(word, 5, __ATOMIC_RELEASE); }
+void atomic_builtin_of_pointer_to_global() {
+  int* const word = &spare;
+  __atomic_store_n(word, 6, __ATOMIC_RELEASE);
+}
 void atomic_builtin_store(int v) { __atomic_store_n(&counter, v, __ATOMIC_RELEASE); }
 
 int unknown_conditional(int v) { return v > 0 ? counter : v; }
 int unknown_through_builtin(Record* r) { return __atomic_load_n(&r->next->size, 0); }
+int unknown_builtin_of_global_pointer() { return __atomic_exchange_n(shelf, 1, 0); }
 int unknown_volatile() { return ticks; }
 int unknown_volatile_member(Record* r) { return r->state; }
 int unknown_cast() { return *(volatile int*)&counter; }

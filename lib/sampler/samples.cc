@@ -97,6 +97,7 @@ std::vector<SampleEnd> Samples::touched(const Event& event) {
 
 bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
   Collision collision = sample.seen;
+  if (code_.place_of(event.pc).module < 0) code_.update(backend_.modules());  // loaded meanwhile
   collision.other = code_.side_of(event, sample.seen.held);
   collision.after.resize(sample.seen.held.size);
   (void)backend_.read(sample.seen.held.address, collision.after);
