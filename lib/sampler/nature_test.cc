@@ -7,6 +7,7 @@
 #include <map>
 
 #include "lib/sampler/code_list.h"
+#include "lib/sampler/findings.h"
 #include "lib/sampler/nature_cases.h"
 
 namespace deadheat::sampler {
@@ -52,6 +53,34 @@ TEST(Nature, EveryCaseIsWhatItsNameSays) {
           << function << ": " << words << " of " << (global ? global->name + global->part : "?");
     }
   EXPECT_GE(seen.size(), 25U) << "most cases were optimised away";
+}
+
+// strcmp reads whole vectors, also what another thread may write behind the end: no proof of a
+// race.
+TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
+  const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
+  auto code = ModuleCode::open(path);
+  ASSERT_TRUE(code);
+  const auto sites = code.value()->list({"plain_write"}).sites;
+  ASSERT_EQ(sites.size(), 1U);
+  for (const auto& [size, kind] : {std::pair{8U, model::CandidateKind::kDataRace},
+                                   std::pair{32U, model::CandidateKind::kCollision}}) {
+    SessionResult result;
+    result.modules = {{path, 0, 0, 0}, {"/nowhere/libc.so.6", 0, 0, 0}};
+    Collision& seen = result.collisions.emplace_back();
+    seen.held.place = {0, sites[0].address};
+    seen.held.text = "mov [rip+0x100], edi";
+    seen.held.writes = true;
+    seen.held.size = 4;
+    seen.other.emplace();
+    seen.other->place = {1, 0x1000};
+    seen.other->text = "vmovdqu ymm0, [rdi]";
+    seen.other->reads = true;
+    seen.other->size = size;
+    const model::FindingsFile file = to_findings(result, {"watch:1", {}, "test", "deadheat watch"});
+    ASSERT_EQ(file.findings.size(), 1U);
+    EXPECT_EQ(file.findings[0].candidate.kind, kind) << size;
+  }
 }
 
 }  // namespace

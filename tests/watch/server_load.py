@@ -45,11 +45,11 @@ class Server:
     def installed(name):
         return shutil.which(name) is not None
 
-    def __init__(self, name, folder):
+    def __init__(self, name, folder, words=(), command=None, calls=None):
         self.port = free_port()
-        self.calls = self.CALLS[name]
+        self.calls = calls or self.CALLS[name]
         # pylint: disable=consider-using-with
-        self.process = subprocess.Popen([name] + self.COMMANDS[name](self.port), cwd=folder,
+        self.process = subprocess.Popen([name] + (command or self.COMMANDS[name])(self.port) + list(words), cwd=folder,
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         while True:
             try:
