@@ -52,6 +52,7 @@ class Watch(unittest.TestCase):
         cls.build("rwrace.c", "BARE_RACE", "-DRACE")
         cls.build("busy.c", "busy")
         cls.build("one.c", "one")
+        cls.build("churn.c", "churn")
         cls.build("exec.c", "exec")
         for name in ("many", "needle", "registers"):
             cls.build(name + ".c", name, "-g")
@@ -162,6 +163,13 @@ class Watch(unittest.TestCase):
         self.assertGreater(self.counters()["samples"], 0)
         # Four samples more than the budget at most: some milliseconds.
         self.assertLess(self.counters()["taken_us"], 2e6 * 0.02 + 30e3, run.stderr)
+
+    def test_a_started_program_is_left_while_threads_come_and_go(self):
+        """Whoever is still traced when the tracer ends is killed: also threads that just begin or just end."""
+        for seed in range(12):
+            run = self.watch("--time", "0.2", "--budget", "30%", "--seed", str(seed), "--", self.path("churn"), "400")
+            self.assertEqual(run.returncode, 0, run.stderr)
+            self.assertEqual(run.stdout, "done\n")
 
     def test_attached_to_and_left_again(self):
         process = self.start("busy")

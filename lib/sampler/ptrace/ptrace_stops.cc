@@ -108,7 +108,11 @@ void PtraceBackend::on_trap(PtraceTask& task) {
 
 void PtraceBackend::on_event(PtraceTask& task, int event) {
   if (event == PTRACE_EVENT_EXEC) return on_exec(task.id);
-  if (event == PTRACE_EVENT_EXIT) task.leaving = true;
+  if (event == PTRACE_EVENT_EXIT) {
+    task.leaving = true;
+    // We may be gone before it is; that must not kill the program (EXITKILL).
+    ::ptrace(PTRACE_SETOPTIONS, task.id, 0, 0);
+  }
   if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
     on_child_of(task.id, event);
   resume(task);
@@ -142,7 +146,11 @@ void PtraceBackend::on_child_of(int parent, int event) {
   if (::ptrace(PTRACE_GETEVENTMSG, parent, 0, &message) != 0) return;
   const int child = static_cast<int>(message);
   const int group = status_number(child, "Tgid");
-  if (group == process_) return;  // a thread: it will stop as one
+  if (group == process_) {
+    // A thread: it will stop as one. It counts from now on: who detaches must wait for that stop.
+    tasks_.try_emplace(child).first->second.id = child;
+    return;
+  }
   // A thread may stop, go on and end before its parent's word of it is read. Whoever is gone shares
   // nothing any more.
   if (group == 0) return;
