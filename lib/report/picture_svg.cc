@@ -5,11 +5,11 @@
 // between rows, and the missing edge runs through a strip of its own below the earlier access.
 // Labels are clipped by character count (monospace), with the full text as tooltip.
 #include <algorithm>
-#include <cstdio>
 
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/picture.h"
+#include "lib/report/svg_number.h"
 
 namespace deadheat::report {
 namespace {
@@ -20,18 +20,6 @@ constexpr double kCell = 7.25;       // of the 12px monospace label font, rounde
 constexpr double kSmallCell = 6.65;  // 11px
 constexpr double kBarStep = 9, kBarWidth = 6;
 constexpr double kLabelWidth = 360, kMiddle = 250, kLaneStep = 404;
-
-std::string number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1f", value);
-  std::string text(buffer);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
-}
-
-std::string at(const char* name, double value) {
-  return std::string(" ") + name + "=\"" + number(value) + "\"";
-}
 
 class Svg {
  public:

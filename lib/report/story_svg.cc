@@ -6,31 +6,19 @@
 // got it; bytes and signals go straight. The racing calls are joined by a dashed arrow: nothing
 // orders them.
 #include <algorithm>
-#include <cstdio>
 
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
 #include "lib/report/names.h"
 #include "lib/report/story.h"
+#include "lib/report/svg_number.h"
 
 namespace deadheat::report {
 namespace {
 
 constexpr double kTop = 66, kRow = 25, kBottom = 22, kLeft = 40;
 constexpr double kCell = 7.25, kTinyCell = 6.1;  // of 12px and 10px monospace, rounded up
-
-std::string number(double value) {
-  char buffer[32];
-  std::snprintf(buffer, sizeof buffer, "%.1f", value);
-  std::string text(buffer);
-  if (text.ends_with(".0")) text.resize(text.size() - 2);
-  return text;
-}
-
-std::string at(const char* name, double value) {
-  return std::string(" ") + name + "=\"" + number(value) + "\"";
-}
 
 std::string titled(const std::string& text) {
   return text.empty() ? "" : "<title>" + html_escape(text) + "</title>";

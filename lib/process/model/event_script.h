@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/process/bytes_of.h"
 #include "lib/process/races/races.h"
 
 namespace deadheat::process {
@@ -58,11 +59,6 @@ class EventScript {
 
 std::string socket_address(int port);
 std::string socket_address(const std::string& path);
-template <typename T>
-std::string bytes_of(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
-}
-
 // A script's model, graph and races, and questions about them by event number.
 struct Examined {
   explicit Examined(const EventScript& script, const RaceOptions& options = {});

@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/process/bytes_of.h"
+
 namespace deadheat::process {
 namespace {
 
@@ -25,11 +27,6 @@ int64_t read_clock(clockid_t clock) {
   timespec now;
   ::clock_gettime(clock, &now);
   return now.tv_sec * kSecond + now.tv_nsec;
-}
-
-template <typename T>
-std::string bytes_of(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 // The wall clock that a recorded call was told.

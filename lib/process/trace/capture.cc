@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "lib/process/bytes_of.h"
 #include "lib/process/event.h"
 #include "lib/process/syscall_table.h"
 
@@ -22,11 +23,6 @@ uint64_t now_ns() {
   timespec now;
   ::clock_gettime(CLOCK_MONOTONIC, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
-}
-
-template <typename T>
-std::string bytes_of(const T& value) {
-  return {reinterpret_cast<const char*>(&value), sizeof value};
 }
 
 bool takes_lock(uint64_t command) {
