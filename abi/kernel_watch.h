@@ -14,7 +14,7 @@
 #include <stdint.h>
 #endif
 
-#define DEADHEAT_WATCH_VERSION 1u
+#define DEADHEAT_WATCH_VERSION 2u
 #define DEADHEAT_WATCH_NAME "deadheat"  // of the module, and of the device in /dev
 #define DEADHEAT_WATCH_SITES 512u       // with a breakpoint at once
 #define DEADHEAT_WATCH_STACK 24u
@@ -76,6 +76,8 @@ struct deadheat_watch_record {
 struct deadheat_watch_info {
   uint32_t version, cpus;
   uint32_t site_size, record_size;
+  uint32_t hit_ns;  // what passing a breakpoint costs this machine, measured when it was loaded
+  uint32_t unused;
 };
 
 struct deadheat_watch_settings {
@@ -83,22 +85,37 @@ struct deadheat_watch_settings {
   uint64_t atomic_delay_ns;   // the same where the code runs with interrupts off or in one
   uint64_t acknowledge_ns;    // the longest wait for the other processors
   uint32_t share_permille;    // of the time that samples may take; 1000: all
-  uint32_t samples_per_site;  // in one batch; 0: no limit
+  uint32_t samples_per_site;  // between two looks; 0: no limit
   uint32_t seed;
   uint32_t unused;
 };
 
+// Breakpoints stand in slots, each as long as user space likes: one that nobody reaches costs
+// nothing, and placing one costs the whole machine a moment.
 struct deadheat_watch_batch {
   uint64_t sites;    // struct deadheat_watch_site *
   uint64_t answers;  // struct deadheat_watch_answer *
   uint32_t count;
-  uint32_t placed;  // out
+  uint32_t unused;
 };
 
-// Placing: error is 0 or -errno. Taking away: how often it was reached and sampled.
 struct deadheat_watch_answer {
-  int32_t error;
-  uint32_t hits, samples, fruitful;
+  int32_t error;  // 0 or -errno
+  uint32_t slot;
+};
+
+struct deadheat_watch_slots {
+  uint64_t slots;  // uint32_t *
+  uint32_t count;
+  uint32_t unused;
+};
+
+// How often the breakpoints of all slots were reached and sampled since the last look, or since
+// they were placed. What was taken away meanwhile is told once more.
+struct deadheat_watch_look {
+  struct {
+    uint32_t hits, samples, fruitful, own_stack;
+  } slots[DEADHEAT_WATCH_SITES];
 };
 
 // X(name, meaning, whether information was lost)
@@ -143,7 +160,8 @@ struct deadheat_watch_counts {
 #define DEADHEAT_WATCH_INFO _IOR('D', 1, struct deadheat_watch_info)
 #define DEADHEAT_WATCH_SET _IOW('D', 2, struct deadheat_watch_settings)
 #define DEADHEAT_WATCH_PLACE _IOWR('D', 3, struct deadheat_watch_batch)
-#define DEADHEAT_WATCH_TAKE _IOWR('D', 4, struct deadheat_watch_batch)
+#define DEADHEAT_WATCH_TAKE _IOW('D', 4, struct deadheat_watch_slots)
 #define DEADHEAT_WATCH_COUNT _IOR('D', 5, struct deadheat_watch_counts)
+#define DEADHEAT_WATCH_LOOK _IOR('D', 6, struct deadheat_watch_look)
 
 #endif  // DEADHEAT_ABI_KERNEL_WATCH_H_

@@ -31,7 +31,7 @@ struct WatchArguments {
   int process = 0;
   std::string budget = "3%";
   double delay_ms = 0.5;
-  std::string candidates;
+  std::string candidates, vmlinux;
   bool kernel = false, stop_at_first = false;
   const CLI::Option* delay = nullptr;  // whether it was given
   sampler::SessionOptions session;
@@ -155,6 +155,7 @@ int run_kernel(const WatchArguments& arguments, double share) {
   wanted.share = share;
   if (arguments.delay->count() > 0) wanted.delay_ms = arguments.delay_ms;
   wanted.stop_at_first = arguments.stop_at_first;
+  wanted.vmlinux = arguments.vmlinux;
   return watch_kernel(wanted, arguments.output);
 }
 
@@ -192,6 +193,10 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
                "watch the Linux kernel itself, with the module of kernel/kmod; as root");
   app.add_flag("--stop-at-first", arguments.stop_at_first,
                "with --kernel: end when two threads were caught");
+  app.add_option("--vmlinux", arguments.vmlinux,
+                 "with --kernel: its image with debug information, for lines; without it, that of "
+                 "the debug package")
+      ->type_name("FILE");
   app.add_option("--budget", arguments.budget, "share of the run time that may be taken")
       ->type_name("SHARE");
   app.add_option("--time", arguments.session.seconds,

@@ -18,6 +18,11 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+std::string release() {
+  const auto text = read_file("/proc/sys/kernel/osrelease");
+  return text ? std::string(trim(text.value())) : std::string();
+}
+
 sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
   sampler::WatchIdentity identity;
   const auto now = std::chrono::system_clock::now().time_since_epoch().count();
@@ -31,8 +36,7 @@ sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
   for (const std::string& pattern : wanted.modules)
     words.insert(words.end(), {"--modules", pattern});
   identity.arguments = {words.begin() + 2, words.end()};
-  const auto release = read_file("/proc/sys/kernel/osrelease");
-  identity.input = "Linux " + (release ? std::string(trim(release.value())) : std::string());
+  identity.input = "Linux " + release();
   identity.repeat = shell_quoted(words);
   return identity;
 }
@@ -69,6 +73,12 @@ Result<sampler::KernelCode> kernel_code() {
   return sampler::KernelCode(std::move(symbols).value(), std::move(memory).value());
 }
 
+// What the kernel's own debug package installs.
+std::string usual_image() {
+  const std::string path = "/usr/lib/debug/boot/vmlinux-" + release();
+  return ::access(path.c_str(), R_OK) == 0 ? path : std::string();
+}
+
 }  // namespace
 
 int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
@@ -78,6 +88,10 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   if (wanted.delay_ms > kLongestMs)
     return fail({"--delay above 2 ms is too long for the kernel: interrupts are off meanwhile",
                  "as in --delay 0.1"});
+  if (!wanted.vmlinux.empty() && ::access(wanted.vmlinux.c_str(), R_OK) != 0)
+    return fail({"cannot read " + wanted.vmlinux,
+                 "--vmlinux takes the kernel's image with debug "
+                 "information, as in /usr/lib/debug/boot"});
   auto device = sampler::open_kernel_device();
   if (!device) return fail(device.error(), kCannotRun);
   auto code = kernel_code();
@@ -109,9 +123,17 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
                  "names as in /proc/kallsyms; modules as in /proc/modules, and vmlinux"},
                 kCannotRun);
   const auto notes = read_file("/sys/kernel/notes");
-  return emit(sampler::kernel_findings(result.value(), code.value().symbols(), identity_of(wanted),
-                                       notes ? sampler::build_id_of_notes(notes.value()) : ""),
-              output);
+  const std::string build_id = notes ? sampler::build_id_of_notes(notes.value()) : std::string();
+  const std::string image = wanted.vmlinux.empty() ? usual_image() : wanted.vmlinux;
+  symbols::Symbolizer symbolizer;
+  sampler::KernelLines lines;
+  if (!image.empty() && !result.value().collisions.empty())
+    lines = sampler::lines_of_image(symbolizer, image, build_id);
+  const auto file = sampler::kernel_findings(result.value(), code.value().symbols(),
+                                             identity_of(wanted), build_id, lines);
+  for (const std::string& problem : symbolizer.problems())
+    std::fprintf(stderr, "deadheat: no lines: %s\n", problem.c_str());
+  return emit(file, output);
 }
 
 }  // namespace deadheat::apps

@@ -19,6 +19,7 @@ struct deadheat_watch_settings dh_settings;
 
 static DEFINE_MUTEX(lock);  // of everything that user space asks for
 static bool opened;
+static u32 hit_ns;
 
 static int watch_open(struct inode *inode, struct file *file) {
   int error = 0, cpu;
@@ -38,7 +39,7 @@ static int watch_open(struct inode *inode, struct file *file) {
 
 static int watch_release(struct inode *inode, struct file *file) {
   mutex_lock(&lock);
-  dh_take(NULL, 0);
+  dh_take_all();
   opened = false;
   mutex_unlock(&lock);
   return 0;
@@ -55,35 +56,45 @@ static long set(const void __user *from) {
   return 0;
 }
 
-static long place_or_take(bool place, void __user *to) {
+static long place(void __user *from) {
   struct deadheat_watch_batch batch;
-  struct deadheat_watch_site *sites = NULL;
+  struct deadheat_watch_site *sites;
   struct deadheat_watch_answer *answers;
   long result = 0;
-  if (copy_from_user(&batch, to, sizeof batch)) return -EFAULT;
+  if (copy_from_user(&batch, from, sizeof batch)) return -EFAULT;
   if (batch.count > DEADHEAT_WATCH_SITES) return -E2BIG;
+  sites = vmemdup_user((void __user *)(uintptr_t)batch.sites, batch.count * sizeof *sites);
+  if (IS_ERR(sites)) return PTR_ERR(sites);
   answers = kvcalloc(batch.count + 1, sizeof *answers, GFP_KERNEL);
-  if (!answers) return -ENOMEM;
-  if (place) {
-    sites = vmemdup_user((void __user *)(uintptr_t)batch.sites, batch.count * sizeof *sites);
-    if (IS_ERR(sites)) {
-      kvfree(answers);
-      return PTR_ERR(sites);
-    }
-    result = dh_place(sites, answers, batch.count);
-    kvfree(sites);
-  } else {
-    dh_take(answers, batch.count);
-  }
-  if (result >= 0) {
-    batch.placed = result;
+  if (answers) {
+    dh_place(sites, answers, batch.count);
     if (copy_to_user((void __user *)(uintptr_t)batch.answers, answers,
-                     batch.count * sizeof *answers) ||
-        copy_to_user(to, &batch, sizeof batch))
+                     batch.count * sizeof *answers))
       result = -EFAULT;
+  } else {
+    result = -ENOMEM;
   }
   kvfree(answers);
-  return result < 0 ? result : 0;
+  kvfree(sites);
+  return result;
+}
+
+static long take(void __user *from) {
+  struct deadheat_watch_slots wanted;
+  u32 *slots;
+  if (copy_from_user(&wanted, from, sizeof wanted)) return -EFAULT;
+  if (wanted.count > DEADHEAT_WATCH_SITES) return -E2BIG;
+  slots = vmemdup_user((void __user *)(uintptr_t)wanted.slots, wanted.count * sizeof *slots);
+  if (IS_ERR(slots)) return PTR_ERR(slots);
+  dh_take(slots, wanted.count);
+  kvfree(slots);
+  return 0;
+}
+
+static long look(void __user *to) {
+  static struct deadheat_watch_look seen;  // the lock is held
+  dh_look(&seen);
+  return copy_to_user(to, &seen, sizeof seen) ? -EFAULT : 0;
 }
 
 static long counts(void __user *to) {
@@ -100,9 +111,12 @@ static long counts(void __user *to) {
 }
 
 static long info(void __user *to) {
-  struct deadheat_watch_info mine = {DEADHEAT_WATCH_VERSION, num_online_cpus(),
+  struct deadheat_watch_info mine = {DEADHEAT_WATCH_VERSION,
+                                     num_online_cpus(),
                                      sizeof(struct deadheat_watch_site),
-                                     sizeof(struct deadheat_watch_record)};
+                                     sizeof(struct deadheat_watch_record),
+                                     hit_ns,
+                                     0};
   return copy_to_user(to, &mine, sizeof mine) ? -EFAULT : 0;
 }
 
@@ -118,13 +132,16 @@ static long watch_ioctl(struct file *file, unsigned int command, unsigned long a
       result = set(user);
       break;
     case DEADHEAT_WATCH_PLACE:
-      result = place_or_take(true, user);
+      result = place(user);
       break;
     case DEADHEAT_WATCH_TAKE:
-      result = place_or_take(false, user);
+      result = take(user);
       break;
     case DEADHEAT_WATCH_COUNT:
       result = counts(user);
+      break;
+    case DEADHEAT_WATCH_LOOK:
+      result = look(user);
       break;
   }
   mutex_unlock(&lock);
@@ -158,6 +175,7 @@ static int __init watch_init(void) {
     pr_err(DEADHEAT_WATCH_NAME ": no debug registers to be had (%d)\n", error);
     goto no_registers;
   }
+  hit_ns = dh_measure_hit();
   error = misc_register(&device);
   if (!error) return 0;
   dh_arm_exit();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// A batch of kprobes, and which of their hits become samples.
+// Kprobes in their slots, and which of their hits become samples.
 //
 // Sites were decoded in user space before any probe was there; here their bytes must still be the
 // same, and kprobes itself refuses what is on its blacklist or no beginning of an instruction. An
@@ -15,7 +15,6 @@
 #include "watch.h"
 
 static struct dh_site sites[DEADHEAT_WATCH_SITES];
-static u32 site_count;
 static atomic_t sampling;  // somebody takes a sample
 static u64 rest_until;     // cycles; by whoever takes the sample
 
@@ -62,9 +61,8 @@ static int before_access(struct kprobe *probe, struct pt_regs *regs) {
 NOKPROBE_SYMBOL(before_access);
 
 unsigned long dh_original(unsigned long ip) {
-  u32 count = READ_ONCE(site_count);
-  for (u32 i = 0; i < count; ++i) {
-    unsigned long copy = (unsigned long)sites[i].probe.ainsn.insn;
+  for (u32 i = 0; i < DEADHEAT_WATCH_SITES; ++i) {
+    unsigned long copy = (unsigned long)READ_ONCE(sites[i].probe.ainsn.insn);
     // Behind the instruction is inside the copy too; at its beginning nothing was accessed yet.
     if (copy && ip > copy && ip <= copy + sites[i].what.length)
       return sites[i].what.address + (ip - copy);
@@ -72,6 +70,9 @@ unsigned long dh_original(unsigned long ip) {
   return ip;
 }
 NOKPROBE_SYMBOL(dh_original);
+
+// Its copy of the instruction may be somebody else's by now.
+static void forget(struct dh_site *site) { WRITE_ONCE(site->probe.ainsn.insn, NULL); }
 
 static int place_one(struct dh_site *site, const struct deadheat_watch_site *what) {
   u8 bytes[sizeof what->bytes];
@@ -85,52 +86,85 @@ static int place_one(struct dh_site *site, const struct deadheat_watch_site *wha
   site->probe.pre_handler = before_access;
   site->probe.post_handler = after_access;
   error = register_kprobe(&site->probe);
-  smp_store_release(&site->placed, error == 0);
+  site->placed = error == 0;
   return error;
 }
 
-int dh_place(const struct deadheat_watch_site *wanted, struct deadheat_watch_answer *answers,
-             u32 count) {
-  int placed = 0;
-  if (site_count != 0 || count > DEADHEAT_WATCH_SITES) return -EBUSY;
+void dh_place(const struct deadheat_watch_site *wanted, struct deadheat_watch_answer *answers,
+              u32 count) {
+  u32 slot = 0;
   for (u32 i = 0; i < count; ++i) {
-    memset(&answers[i], 0, sizeof answers[i]);
-    // Known before it is armed: the first hit may need to be mapped back.
-    memset(&sites[i], 0, sizeof sites[i]);
-    smp_store_release(&site_count, i + 1);
-    answers[i].error = place_one(&sites[i], &wanted[i]);
-    placed += answers[i].error == 0;
+    while (slot < DEADHEAT_WATCH_SITES && sites[slot].placed) slot++;
+    answers[i].slot = slot;
+    if (slot == DEADHEAT_WATCH_SITES) {
+      answers[i].error = -ENOSPC;
+      continue;
+    }
+    memset(&sites[slot], 0, sizeof sites[slot]);
+    answers[i].error = place_one(&sites[slot], &wanted[i]);
+    if (answers[i].error) forget(&sites[slot]);
   }
-  return placed;
 }
 
-static void take_out(void) {
-  for (u32 i = 0; i < site_count; ++i)
-    if (sites[i].placed) disable_kprobe(&sites[i].probe);
+static void take_out(struct kprobe **probes, u32 count) {
+  for (u32 i = 0; i < count; ++i) disable_kprobe(probes[i]);
   if (!dh_emulated()) return;
   for (int times = 0; times < 3; ++times) {
     msleep(10);
     synchronize_rcu();
-    for (u32 i = 0; i < site_count; ++i)
-      if (sites[i].placed) dh_rewrite(sites[i].what.address);
+    for (u32 i = 0; i < count; ++i) dh_rewrite((unsigned long)probes[i]->addr);
   }
 }
 
-// When this returns, no handler of the batch runs any more.
-void dh_take(struct deadheat_watch_answer *answers, u32 count) {
-  static struct kprobe *probes[DEADHEAT_WATCH_SITES];
-  int number = 0;
-  for (u32 i = 0; i < site_count; ++i)
-    if (sites[i].placed) probes[number++] = &sites[i].probe;
-  if (number) take_out();
-  unregister_kprobes(probes, number);
-  for (u32 i = 0; i < site_count; ++i) {
-    dh_add(missed, sites[i].probe.nmissed);
-    if (i >= count) continue;
-    answers[i].error = sites[i].placed ? 0 : -ENOENT;
-    answers[i].hits = atomic_read(&sites[i].hits);
-    answers[i].samples = atomic_read(&sites[i].samples);
-    answers[i].fruitful = atomic_read(&sites[i].fruitful);
+void dh_take(const u32 *slots, u32 count) {
+  static struct kprobe *probes[DEADHEAT_WATCH_SITES];  // the device's lock is held
+  u32 number = 0;
+  for (u32 i = 0; i < count; ++i) {
+    struct dh_site *site = &sites[slots[i] % DEADHEAT_WATCH_SITES];
+    if (!site->placed) continue;
+    site->placed = false;
+    probes[number++] = &site->probe;
   }
-  WRITE_ONCE(site_count, 0);
+  if (number == 0) return;
+  take_out(probes, number);
+  unregister_kprobes(probes, number);
+  for (u32 i = 0; i < number; ++i) {
+    dh_add(missed, probes[i]->nmissed);
+    forget(container_of(probes[i], struct dh_site, probe));
+  }
+}
+
+void dh_take_all(void) {
+  static u32 all[DEADHEAT_WATCH_SITES];
+  for (u32 i = 0; i < DEADHEAT_WATCH_SITES; ++i) all[i] = i;
+  dh_take(all, DEADHEAT_WATCH_SITES);
+}
+
+void dh_look(struct deadheat_watch_look *look) {
+  for (u32 i = 0; i < DEADHEAT_WATCH_SITES; ++i) {
+    look->slots[i].hits = atomic_xchg(&sites[i].hits, 0);
+    look->slots[i].samples = atomic_xchg(&sites[i].samples, 0);
+    look->slots[i].fruitful = atomic_xchg(&sites[i].fruitful, 0);
+    look->slots[i].own_stack = atomic_xchg(&sites[i].own_stack, 0);
+  }
+}
+
+static int pass(struct kprobe *probe, struct pt_regs *regs) { return 0; }
+NOKPROBE_SYMBOL(pass);
+
+// Not traced: a probe at a traced function's entry is a call and no breakpoint.
+static noinline notrace void to_be_hit(void) { asm volatile("nop"); }
+
+u32 dh_measure_hit(void) {
+  struct kprobe probe = {
+      .addr = (kprobe_opcode_t *)to_be_hit, .pre_handler = pass, .post_handler = after_access};
+  const u32 times = 1000;
+  u64 start;
+  if (register_kprobe(&probe) != 0) return 0;
+  start = dh_now();
+  for (u32 i = 0; i < times; ++i) to_be_hit();
+  start = dh_now() - start;
+  take_out((struct kprobe *[]){&probe}, 1);
+  unregister_kprobe(&probe);
+  return (u32)div_u64(dh_ns(start), times);
 }

@@ -168,6 +168,7 @@ void dh_take_sample(struct dh_site *site, struct pt_regs *regs) {
   u64 start = dh_now();
   if (on_own_stack(address, regs)) {
     dh_count(own_stack);
+    atomic_inc(&site->own_stack);
     return;
   }
   memset(scratch.before, 0, sizeof scratch.before);

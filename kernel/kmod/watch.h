@@ -2,7 +2,7 @@
 // The module's parts and what they say to each other.
 //
 //   device.c  open, ioctl, read: what user space sees
-//   probe.c   a batch of kprobes; which hits become samples
+//   probe.c   kprobes in their slots; which hits become samples
 //   sample.c  one sample: address, arm, wait, compare, record
 //   arm.c     the debug registers of all processors
 //   emulator.c  what QEMU needs besides
@@ -27,7 +27,7 @@ enum dh_slot { DH_WRITES, DH_READS_AND_WRITES, DH_SLOTS };
 struct dh_site {
   struct kprobe probe;
   struct deadheat_watch_site what;
-  atomic_t hits, samples, fruitful;
+  atomic_t hits, samples, fruitful, own_stack;
   bool placed;
 };
 
@@ -59,9 +59,13 @@ u64 dh_cycles(u64 ns);
 u64 dh_ns(u64 cycles);
 
 // probe.c
-int dh_place(const struct deadheat_watch_site *sites, struct deadheat_watch_answer *answers,
-             u32 count);
-void dh_take(struct deadheat_watch_answer *answers, u32 count);
+void dh_place(const struct deadheat_watch_site *sites, struct deadheat_watch_answer *answers,
+              u32 count);
+// When this returns, no handler of these slots runs any more.
+void dh_take(const u32 *slots, u32 count);
+void dh_take_all(void);
+void dh_look(struct deadheat_watch_look *look);
+u32 dh_measure_hit(void);  // ns; 0: it could not be had
 // Where the instruction before `ip` really lies, if it ran in a probe's copy.
 unsigned long dh_original(unsigned long ip);
 

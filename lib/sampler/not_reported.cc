@@ -31,6 +31,7 @@ constexpr const char* kLockCode[] = {
 Rule rule_of(const Collision& seen) {
   const Side& held = seen.held;
   if (held.in_lock_code) return Rule::kLockCode;
+  if (held.at_clock) return Rule::kClock;
   if (!seen.other) return is_atomic(held) ? Rule::kLockedAndGone : Rule::kReported;
   const Side& other = *seen.other;
   if (held.locked && other.locked) return Rule::kBothLocked;
@@ -53,6 +54,10 @@ bool is_lock_code(std::string_view function) {
   const std::string name(function);
   return std::any_of(std::begin(kLockCode), std::end(kLockCode),
                      [&](const char* pattern) { return ::fnmatch(pattern, name.c_str(), 0) == 0; });
+}
+
+bool is_clock(std::string_view variable) {
+  return variable == "jiffies" || variable == "jiffies_64";
 }
 
 Rule NotReported::judge(const Collision& seen) {
@@ -81,6 +86,8 @@ Counters NotReported::counters() const {
           "collisions of accesses that are atomic by debug information were not reported"),
       row(Rule::kLockCode, "not_reported_lock_code",
           "collisions with the code of the kernel's own locks were not reported"),
+      row(Rule::kClock, "not_reported_clock",
+          "reads of the kernel's tick counter were not reported"),
       row(Rule::kNotDecoded, "not_reported_unknown_instruction",
           "touches by instructions that could not be told were not reported"),
   };

@@ -21,6 +21,7 @@ enum class Rule : uint8_t {
   kOwnStack,       // the held side's own stack
   kBothAtomic,     // atomic on both sides by debug information (a lock prefix counts too)
   kLockCode,       // kernel: one side is a lock's own code, whose words are made to be raced for
+  kClock,          // kernel: the tick counter, which everybody reads without a lock
   kNotDecoded,     // kernel: a touch of the word by an instruction that cannot be told, or whose
                    // bytes cannot
   kCount
@@ -28,6 +29,8 @@ enum class Rule : uint8_t {
 
 // Functions that are a lock: spin, read-write, mutex, semaphore. The list is in the .cc.
 bool is_lock_code(std::string_view function);
+
+bool is_clock(std::string_view variable);
 
 class NotReported {
  public:

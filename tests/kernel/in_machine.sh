@@ -16,7 +16,7 @@ watch() {  # NAME OPTIONS...
 }
 
 # Something to be found: in a second or two where the machine has its processors to itself.
-finds() { watch "$@" --time 30 --stop-at-first; }
+finds() { watch "$@" --time 60 --stop-at-first; }
 silent() { watch "$@" --time 3; }
 
 code no_module ./deadheat watch --kernel

@@ -35,16 +35,14 @@ bool read_all(int fd, void* into, size_t size, uint64_t offset) {
   return true;
 }
 
-// 0xff for none; nullopt for a register that no address of the kernel's has (the lower half of
-// one).
+}  // namespace
+
 std::optional<uint8_t> machine_number(uint16_t number) {
   const auto name = static_cast<ZydisRegister>(number);
   if (name == ZYDIS_REGISTER_NONE) return uint8_t{DEADHEAT_WATCH_NO_REGISTER};
   if (name < ZYDIS_REGISTER_RAX || name > ZYDIS_REGISTER_R15) return std::nullopt;
   return static_cast<uint8_t>(name - ZYDIS_REGISTER_RAX);
 }
-
-}  // namespace
 
 Result<ReadMemory> open_kcore(const std::string& path) {
   auto file = std::make_shared<ScopedFd>(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
@@ -84,6 +82,21 @@ std::vector<const KernelSymbol*> KernelCode::functions(const KernelChoice& choic
   return out;
 }
 
+void KernelCode::breakpoint(const deadheat_watch_site& site, bool stands) {
+  if (stands)
+    breakpoints_[site.address] = site.bytes[0];
+  else
+    breakpoints_.erase(site.address);
+}
+
+bool KernelCode::read(uint64_t address, std::span<uint8_t> into) const {
+  if (!read_(address, into)) return false;
+  for (auto one = breakpoints_.lower_bound(address);
+       one != breakpoints_.end() && one->first - address < into.size(); ++one)
+    into[one->first - address] = one->second;
+  return true;
+}
+
 std::optional<deadheat_watch_site> KernelCode::site_of(const Instruction& instruction) {
   const uint64_t next = instruction.address + instruction.length;
   bool stack = false, read_only = false, wide = false;
@@ -113,7 +126,7 @@ std::optional<deadheat_watch_site> KernelCode::site_of(const Instruction& instru
         (access.reads ? DEADHEAT_WATCH_READS : 0) | (access.writes ? DEADHEAT_WATCH_WRITES : 0) |
         (access.pc_relative ? DEADHEAT_WATCH_PC_RELATIVE : 0) |
         (access.segment == ZYDIS_REGISTER_GS ? DEADHEAT_WATCH_PER_CPU : 0));
-    if (!read_(instruction.address, {site.bytes, instruction.length})) return std::nullopt;
+    if (!read(instruction.address, {site.bytes, instruction.length})) return std::nullopt;
     return site;
   }
   totals_.on_stack += stack ? 1 : 0;
@@ -125,7 +138,7 @@ std::optional<deadheat_watch_site> KernelCode::site_of(const Instruction& instru
 void KernelCode::list(const KernelSymbol& function, std::vector<deadheat_watch_site>& out) {
   totals_.functions++;
   std::vector<uint8_t> bytes(function.end - function.begin);
-  if (!read_(function.begin, bytes)) {
+  if (!read(function.begin, bytes)) {
     totals_.unreadable_functions++;
     return;
   }
@@ -147,13 +160,13 @@ void KernelCode::list(const KernelSymbol& function, std::vector<deadheat_watch_s
 std::optional<Instruction> KernelCode::at(uint64_t address) const {
   uint8_t bytes[kLongestInstruction];
   for (size_t size = sizeof bytes; size > 0; --size)
-    if (read_(address, {bytes, size})) return decode({bytes, size}, address);
+    if (read(address, {bytes, size})) return decode({bytes, size}, address);
   return std::nullopt;
 }
 
 std::string KernelCode::text_at(const Instruction& instruction) const {
   std::vector<uint8_t> bytes(instruction.length);
-  return read_(instruction.address, bytes) ? instruction_text(bytes) : std::string();
+  return read(instruction.address, bytes) ? instruction_text(bytes) : std::string();
 }
 
 std::optional<Instruction> KernelCode::ending_at(uint64_t address) const {
@@ -161,7 +174,7 @@ std::optional<Instruction> KernelCode::ending_at(uint64_t address) const {
   if (function == nullptr || !function->is_code()) return std::nullopt;
   if (function->end - function->begin > kLongestFunction) return std::nullopt;
   std::vector<uint8_t> bytes(function->end - function->begin);
-  if (!read_(function->begin, bytes)) return std::nullopt;
+  if (!read(function->begin, bytes)) return std::nullopt;
   for (size_t at = 0; function->begin + at < address && at < bytes.size();) {
     const auto instruction = decode(std::span(bytes).subspan(at), function->begin + at);
     if (!instruction) return std::nullopt;

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -45,6 +46,9 @@ class KernelCode {
   void list(const KernelSymbol& function, std::vector<deadheat_watch_site>& out);
   const KernelCodeTotals& totals() const { return totals_; }
 
+  // A breakpoint of ours stands there, or no longer: what is read is the code without it.
+  void breakpoint(const deadheat_watch_site& site, bool stands);
+
   std::optional<Instruction> at(uint64_t address) const;
   std::string text_at(const Instruction& instruction) const;
   // The instruction of a known function whose last byte is before `address`.
@@ -52,11 +56,17 @@ class KernelCode {
 
  private:
   std::optional<deadheat_watch_site> site_of(const Instruction& instruction);
+  bool read(uint64_t address, std::span<uint8_t> into) const;
 
   KernelSymbols symbols_;
   ReadMemory read_;
+  std::map<uint64_t, uint8_t> breakpoints_;  // what they stand for
   KernelCodeTotals totals_;
 };
+
+// In machine code; 0xff for none; nullopt for a register that no address of the kernel's has (the
+// lower half of one).
+std::optional<uint8_t> machine_number(uint16_t zydis_register);
 
 uint64_t effective_address(const Instruction& instruction, const MemoryAccess& access,
                            const deadheat_watch_side& side);

@@ -1,6 +1,7 @@
 #include "lib/sampler/kernel/kernel_collisions.h"
 
 #include <algorithm>
+#include <cstring>
 #include <string>
 
 namespace deadheat::sampler {
@@ -36,6 +37,23 @@ uint64_t touched_address(const Instruction& instruction, const MemoryAccess& acc
   return access.base_changes ? 0 : address;
 }
 
+// An instruction that overwrote a register of its own address (mov rax, [rax]) may have trapped for
+// an older watchpoint: between the trap and its handler a processor can be told of the next sample.
+// What it loaded says whether it was here; zeros say nothing.
+bool loaded_from_here(const deadheat_watch_record& record, const MemoryAccess& access) {
+  const auto number = machine_number(access.base);
+  if (access.size != 8 || access.writes || !number || *number >= 16 || record.size < 4)
+    return false;
+  const uint64_t size = std::min<uint64_t>(record.size, 8 - record.address % 8);
+  uint8_t loaded[8];
+  std::memcpy(loaded, &record.other.registers[*number], sizeof loaded);
+  const auto is = [&](const uint8_t* value) {
+    return std::memcmp(loaded + record.address % 8, value, size) == 0 &&
+           std::any_of(value, value + size, [](uint8_t byte) { return byte != 0; });
+  };
+  return is(record.before) || is(record.after);
+}
+
 }  // namespace
 
 Side KernelCollisions::held_side(const deadheat_watch_record& record) const {
@@ -56,6 +74,8 @@ Side KernelCollisions::held_side(const deadheat_watch_record& record) const {
     }
   }
   side.in_lock_code = in_lock_code(side);
+  const KernelSymbol* variable = code_.symbols().at(side.address);
+  side.at_clock = variable != nullptr && is_clock(variable->name);
   return side;
 }
 
@@ -71,8 +91,7 @@ std::optional<Side> KernelCollisions::other_side(const deadheat_watch_record& re
   for (const Instruction& instruction : can_be) {
     for (const MemoryAccess& access : instruction.memory()) {
       const uint64_t address = touched_address(instruction, access, record.other);
-      // A whole word: it is aligned, as nearly all of the kernel's data is, so it is this one.
-      const bool whole = address == 0 && access.size == 8;
+      const bool whole = address == 0 && loaded_from_here(record, access);
       if (!whole && (address == 0 || !access.touches(address, word, word + 8))) continue;
       Side side = side_of(record.other);
       side.place = {-1, instruction.address};

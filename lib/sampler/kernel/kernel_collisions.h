@@ -18,7 +18,7 @@ class KernelCollisions {
  public:
   explicit KernelCollisions(const KernelCode& code) : code_(code) {}
 
-  // In the order in which they came; not while breakpoints stand in the code.
+  // In the order in which they came.
   void add(std::span<const deadheat_watch_record> records);
 
   const std::vector<Collision>& all() const { return all_; }

@@ -19,7 +19,8 @@ Error failed(const char* what) {
 
 class OpenDevice : public KernelDevice {
  public:
-  explicit OpenDevice(ScopedFd file) : file_(std::move(file)) {}
+  OpenDevice(ScopedFd file, uint32_t hit_ns)
+      : file_(std::move(file)), hit_seconds_(hit_ns * 1e-9) {}
 
   Status set(const deadheat_watch_settings& settings) override {
     if (::ioctl(file_.get(), DEADHEAT_WATCH_SET, &settings) != 0)
@@ -37,13 +38,19 @@ class OpenDevice : public KernelDevice {
     return answers;
   }
 
-  Result<std::vector<deadheat_watch_answer>> take(size_t count) override {
-    std::vector<deadheat_watch_answer> answers(count);
-    deadheat_watch_batch batch{0, reinterpret_cast<uint64_t>(answers.data()),
-                               static_cast<uint32_t>(count), 0};
-    if (::ioctl(file_.get(), DEADHEAT_WATCH_TAKE, &batch) != 0)
+  Status take(std::span<const uint32_t> slots) override {
+    const deadheat_watch_slots wanted{reinterpret_cast<uint64_t>(slots.data()),
+                                      static_cast<uint32_t>(slots.size()), 0};
+    if (::ioctl(file_.get(), DEADHEAT_WATCH_TAKE, &wanted) != 0)
       return failed("take breakpoints away");
-    return answers;
+    return Ok{};
+  }
+
+  Result<deadheat_watch_look> look() override {
+    deadheat_watch_look seen{};
+    if (::ioctl(file_.get(), DEADHEAT_WATCH_LOOK, &seen) != 0)
+      return failed("tell what was reached");
+    return seen;
   }
 
   std::vector<deadheat_watch_record> read() override {
@@ -62,8 +69,11 @@ class OpenDevice : public KernelDevice {
     return out;
   }
 
+  double hit_seconds() const override { return hit_seconds_; }
+
  private:
   ScopedFd file_;
+  double hit_seconds_;
 };
 
 Error cannot_open(const std::string& path, int error) {
@@ -98,7 +108,7 @@ Result<std::unique_ptr<KernelDevice>> open_kernel_device(const std::string& path
     return Error{"the kernel module speaks version " + std::to_string(info.version) + ", this is " +
                      std::to_string(DEADHEAT_WATCH_VERSION),
                  "load the module of this build"};
-  return std::unique_ptr<KernelDevice>(new OpenDevice(std::move(file)));
+  return std::unique_ptr<KernelDevice>(new OpenDevice(std::move(file), info.hit_ns));
 }
 
 }  // namespace deadheat::sampler

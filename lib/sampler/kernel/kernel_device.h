@@ -17,12 +17,14 @@ class KernelDevice {
  public:
   virtual ~KernelDevice() = default;
   virtual Status set(const deadheat_watch_settings& settings) = 0;
-  // Breakpoints for the sites; one answer each. Those of the last batch must have been taken away.
+  // Breakpoints for the sites; one answer each.
   virtual Result<std::vector<deadheat_watch_answer>> place(
       std::span<const deadheat_watch_site> sites) = 0;
-  virtual Result<std::vector<deadheat_watch_answer>> take(size_t count) = 0;
+  virtual Status take(std::span<const uint32_t> slots) = 0;
+  virtual Result<deadheat_watch_look> look() = 0;
   virtual std::vector<deadheat_watch_record> read() = 0;
   virtual deadheat_watch_counts counts() = 0;
+  virtual double hit_seconds() const = 0;  // what passing a breakpoint costs
 };
 
 // Closing it takes all breakpoints away.

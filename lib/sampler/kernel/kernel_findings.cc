@@ -13,10 +13,11 @@ constexpr char kImage[] = "vmlinux";
 
 class KernelNames {
  public:
-  KernelNames(const KernelSymbols& symbols, std::string build_id)
-      : symbols_(symbols), build_id_(std::move(build_id)) {}
+  KernelNames(const KernelSymbols& symbols, std::string build_id, const KernelLines& lines)
+      : symbols_(symbols), build_id_(std::move(build_id)), lines_(lines) {}
 
-  model::Frame frame(uint64_t address) const {
+  // A caller's address is behind its call.
+  model::Frame frame(uint64_t address, bool caller = false) const {
     model::Frame frame;
     const KernelSymbol* symbol = symbols_.at(address);
     if (symbol == nullptr) {
@@ -26,6 +27,10 @@ class KernelNames {
     frame.function = symbol->name;
     frame.module = symbol->module.empty() ? std::string_view(kImage) : symbol->module;
     frame.offset = address - symbols_.base_of(symbol->module);
+    if (const auto line = line_of(frame, caller)) {
+      frame.file = line->file;
+      frame.line = line->line;
+    }
     return frame;
   }
 
@@ -35,6 +40,11 @@ class KernelNames {
     site.module = at.module;
     site.function = at.function;
     site.pcs = {at.offset};
+    if (const auto line = line_of(at, false)) {
+      site.file = line->file;
+      site.line = line->line;
+      site.function_line = line->function_line;
+    }
     if (at.module == kImage) site.build_id = build_id_;
     const KernelSymbol* variable = symbols_.at(side.address);
     if (variable != nullptr && !variable->is_code()) site.variable = variable->name;
@@ -58,8 +68,14 @@ class KernelNames {
   }
 
  private:
+  std::optional<symbols::SourceFrame> line_of(const model::Frame& frame, bool caller) const {
+    if (!lines_ || frame.module != kImage) return std::nullopt;
+    return lines_(caller && frame.offset > 0 ? frame.offset - 1 : frame.offset);
+  }
+
   const KernelSymbols& symbols_;
   std::string build_id_;
+  const KernelLines& lines_;
 };
 
 AccessKind role_of(const Side& side) {
@@ -108,7 +124,8 @@ model::Access access_of(const KernelNames& names, const Side& side) {
   access.thread = side.thread;
   access.location = names.location(side.address);
   access.stack.push_back(names.frame(side.place.address));
-  for (const CodePlace& caller : side.stack) access.stack.push_back(names.frame(caller.address));
+  for (const CodePlace& caller : side.stack)
+    access.stack.push_back(names.frame(caller.address, true));
   return access;
 }
 
@@ -139,9 +156,21 @@ model::Finding finding_of(const KernelNames& names, const Collision& seen) {
 
 }  // namespace
 
+KernelLines lines_of_image(symbols::Symbolizer& symbolizer, const std::string& path,
+                           const std::string& build_id) {
+  const auto image = symbolizer.module(path, build_id);
+  const uint64_t first = symbolizer.first_address(image);
+  return [&symbolizer, image, first](uint64_t offset) -> std::optional<symbols::SourceFrame> {
+    const auto& frames = symbolizer.frames(image, first + offset);
+    if (frames.empty()) return std::nullopt;
+    return frames.back();
+  };
+}
+
 model::FindingsFile kernel_findings(const KernelResult& result, const KernelSymbols& symbols,
-                                    const WatchIdentity& identity, const std::string& build_id) {
-  const KernelNames names(symbols, build_id);
+                                    const WatchIdentity& identity, const std::string& build_id,
+                                    const KernelLines& lines) {
+  const KernelNames names(symbols, build_id, lines);
   return file_of(result.collisions, identity, result.counters,
                  [&](const Collision& seen) { return finding_of(names, seen); });
 }

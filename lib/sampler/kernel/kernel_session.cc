@@ -10,8 +10,19 @@ namespace {
 // Decoding the whole kernel takes long: functions are decoded in a random order as they are needed.
 constexpr size_t kSitesAtOnce = 4096;
 
-// A hot site would eat the whole share; a round gives each so many samples.
-constexpr uint32_t kSamplesPerSite = 256;
+// A hot site would eat the whole share of a round: each gets its part of the samples that fit, and
+// at least, at most so many.
+constexpr uint32_t kFewest = 2, kMost = 256;
+
+// After so many a site makes room for another.
+constexpr uint32_t kEnough = 16;
+
+// Taking some away means waiting until no processor can be in their handlers, for one as for many.
+constexpr size_t kTakenAtOnce = 32;
+
+// Some pointers always point to the stack: who was passed so often for that, and never sampled,
+// does not come again.
+constexpr uint32_t kOnStack = 32;
 
 }  // namespace
 
@@ -30,17 +41,23 @@ KernelSession::KernelSession(KernelCode& code, KernelDevice& device, KernelOptio
 
 void KernelSession::decode_more() {
   const size_t before = sites_.size();
+  std::vector<std::pair<uint32_t, uint32_t>> added;
   while (!functions_.empty() && sites_.size() - before < kSitesAtOnce) {
+    const auto first = static_cast<uint32_t>(sites_.size());
     code_.list(*functions_.back(), sites_);
+    if (first < sites_.size()) added.emplace_back(first, static_cast<uint32_t>(sites_.size()));
     functions_.pop_back();
   }
   chooser_.add(sites_.size() - before);
+  for (const auto& [first, end] : added) chooser_.add_function(first, end);
+  decoded_ += added.size();
   sampled_.resize(sites_.size());
 }
 
 std::vector<uint32_t> KernelSession::choose_batch() {
   std::vector<uint32_t> batch;
-  while (batch.size() < batch_size_) {
+  const size_t room = options_.breakpoints - std::min(options_.breakpoints, standing_.size());
+  while (batch.size() < std::min(batch_size_, room)) {
     const auto site = chooser_.pick();
     if (!site) break;
     chooser_.placed(*site, true);
@@ -50,32 +67,133 @@ std::vector<uint32_t> KernelSession::choose_batch() {
 }
 
 // A breakpoint costs the kernel a patch of its text, which all processors take part in: 5 ms in an
-// emulated machine, 100 ms where its host is busy. Placing should not take longer than watching.
+// emulated machine, 100 ms where its host is busy. Placing should not take much longer than
+// watching.
 void KernelSession::adapt(double placing_seconds) {
   const double round = static_cast<double>(options_.round_ms) / 1000;
-  if (placing_seconds > 2 * round)
+  if (placing_seconds > 4 * round)
     batch_size_ = std::max<size_t>(batch_size_ / 2, 8);
-  else if (placing_seconds < round / 2)
-    batch_size_ = std::min(batch_size_ * 2, options_.breakpoints);
+  else if (placing_seconds < round)
+    batch_size_ = std::min<size_t>(batch_size_ * 2, 128);
+}
+
+Status KernelSession::place(const std::vector<uint32_t>& batch) {
+  if (batch.empty()) return Ok{};
+  std::vector<deadheat_watch_site> wanted;
+  for (const uint32_t site : batch) wanted.push_back(sites_[site]);
+  const double begin = options_.seconds_passed();
+  const auto answers = device_.place(wanted);
+  if (!answers) return answers.error();
+  if (batch.size() == batch_size_) adapt(options_.seconds_passed() - begin);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    const deadheat_watch_answer& answer = answers.value()[i];
+    if (answer.error == 0) {
+      placed_++;
+      standing_[answer.slot] = {batch[i], rounds_};
+      code_.breakpoint(wanted[i], true);
+      continue;
+    }
+    chooser_.placed(batch[i], false);
+    // The blacklist, or bytes that were patched since: it will not get better.
+    chooser_.forbid(batch[i]);
+    (answer.error == -ESTALE ? changed_ : refused_)++;
+  }
+  return Ok{};
+}
+
+// Of the sites that were not seen to run, few will.
+Status KernelSession::share_out() {
+  constexpr double kArming = 100e-6;
+  size_t quarters = 1;
+  for (const auto& [slot, one] : standing_) quarters += chooser_.is_running(one.site) ? 4 : 1;
+  const double sample = static_cast<double>(options_.delay_ns) / 1e9 + kArming;
+  const double fit = static_cast<double>(options_.round_ms) / 1000 * options_.budget / sample;
+  const double each = fit * 4 / static_cast<double>(quarters);
+  settings_.samples_per_site = static_cast<uint32_t>(std::clamp<double>(each, kFewest, kMost));
+  return device_.set(settings_);
+}
+
+bool KernelSession::always_on_stack(const Standing& one) {
+  return one.own_stack >= kOnStack && one.samples == 0;
+}
+
+// Passing a breakpoint costs too: the hottest go until the rest fits half of the budget.
+std::set<uint32_t> KernelSession::too_hot(double seconds) const {
+  std::vector<std::pair<double, uint32_t>> by_cost;
+  double cost = 0;
+  for (const auto& [slot, one] : standing_) {
+    by_cost.emplace_back(one.hits * device_.hit_seconds(), slot);
+    cost += by_cost.back().first;
+  }
+  std::sort(by_cost.rbegin(), by_cost.rend());
+  std::set<uint32_t> slots;
+  for (const auto& [own, slot] : by_cost) {
+    if (cost <= options_.budget / 2 * seconds) break;
+    cost -= own;
+    slots.insert(slot);
+  }
+  return slots;
+}
+
+std::set<uint32_t> KernelSession::done_with(double seconds) const {
+  std::set<uint32_t> slots = too_hot(seconds);
+  const bool at_once = !slots.empty();
+  const size_t others = sites_.size() - refused_ - changed_ - on_stack_ - standing_.size();
+  const bool awaited = others > 0 || !functions_.empty();
+  std::vector<std::pair<uint64_t, uint32_t>> by_age;
+  for (const auto& [slot, one] : standing_) {
+    if (always_on_stack(one) || (awaited && one.samples >= kEnough)) slots.insert(slot);
+    if (!slots.contains(slot)) by_age.emplace_back(one.round, slot);
+  }
+  const size_t wanted = std::min(batch_size_, others);
+  const bool room = standing_.size() + wanted <= options_.breakpoints;
+  if (!at_once && room && slots.size() < kTakenAtOnce) return {};
+  std::sort(by_age.rbegin(), by_age.rend());
+  while (!by_age.empty() && by_age.size() + wanted > options_.breakpoints) {
+    slots.insert(by_age.back().second);
+    by_age.pop_back();
+  }
+  return slots;
+}
+
+Status KernelSession::take(const std::set<uint32_t>& slots) {
+  if (slots.empty()) return Ok{};
+  const std::vector<uint32_t> listed(slots.begin(), slots.end());
+  if (const Status taken = device_.take(listed); !taken) return taken;
+  if (const Status seen = look(); !seen) return seen;
+  for (const uint32_t slot : slots) {
+    const uint32_t site = standing_[slot].site;
+    if (always_on_stack(standing_[slot])) {
+      chooser_.forbid(site);
+      on_stack_++;
+    }
+    chooser_.placed(site, false);
+    code_.breakpoint(sites_[site], false);
+    standing_.erase(slot);
+  }
+  return Ok{};
+}
+
+Status KernelSession::look() {
+  const auto seen = device_.look();
+  if (!seen) return seen.error();
+  for (auto& [slot, one] : standing_) {
+    const auto& now = seen.value().slots[slot];
+    one.hits = now.hits;
+    one.samples += now.samples;
+    one.own_stack += now.own_stack;
+    if (now.hits > 0) chooser_.reached(one.site);
+    if (now.samples == 0) continue;
+    sampled_[one.site] = true;
+    chooser_.sampled(one.site, now.fruitful > 0);
+  }
+  return Ok{};
 }
 
 Status KernelSession::round() {
   rounds_++;
-  const std::vector<uint32_t> batch = choose_batch();
-  tried_ += batch.size();
-  std::vector<deadheat_watch_site> wanted;
-  for (const uint32_t site : batch) wanted.push_back(sites_[site]);
-  const double begin = options_.seconds_passed();
-  const auto placed = device_.place(wanted);
-  if (!placed) return placed.error();
-  adapt(options_.seconds_passed() - begin);
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const int error = placed.value()[i].error;
-    if (error == 0) continue;
-    // The blacklist, or bytes that were patched since: it will not get better.
-    chooser_.forbid(batch[i]);
-    (error == -ESTALE ? changed_ : refused_)++;
-  }
+  if (const Status done = place(choose_batch()); !done) return done;
+  if (const Status set = share_out(); !set) return set;
   std::vector<deadheat_watch_record> records;
   constexpr uint64_t kStep = 20;  // ms: the buffer must not fill
   for (uint64_t waited = 0; waited < options_.round_ms && !asked_to_end_; waited += kStep) {
@@ -83,42 +201,39 @@ Status KernelSession::round() {
     const auto some = device_.read();
     records.insert(records.end(), some.begin(), some.end());
   }
-  const auto taken = device_.take(batch.size());
-  if (!taken) return taken.error();
+  if (const Status seen = look(); !seen) return seen;
+  const double now = options_.seconds_passed();
+  const double since = now - std::exchange(last_look_, now);
+  if (const Status taken = take(done_with(since)); !taken) return taken;
   const auto some = device_.read();
   records.insert(records.end(), some.begin(), some.end());
-  for (size_t i = 0; i < batch.size(); ++i) {
-    const deadheat_watch_answer& answer = taken.value()[i];
-    chooser_.placed(batch[i], false);
-    if (answer.hits > 0) chooser_.reached(batch[i]);
-    if (answer.samples > 0) {
-      sampled_[batch[i]] = true;
-      chooser_.sampled(batch[i], answer.fruitful > 0);
-    }
-  }
   collisions_.add(records);
   return Ok{};
 }
 
 Result<KernelResult> KernelSession::run() {
-  deadheat_watch_settings settings{};
-  settings.delay_ns = options_.delay_ns;
-  settings.atomic_delay_ns = std::min<uint64_t>(options_.delay_ns / 3, 100'000);
-  settings.acknowledge_ns = 500'000;
-  settings.share_permille =
+  settings_.delay_ns = options_.delay_ns;
+  settings_.atomic_delay_ns = std::min<uint64_t>(options_.delay_ns / 3, 100'000);
+  settings_.acknowledge_ns = 500'000;
+  settings_.share_permille =
       std::clamp<uint32_t>(static_cast<uint32_t>(options_.budget * 1000), 1, 1000);
-  settings.samples_per_site = kSamplesPerSite;
-  settings.seed = static_cast<uint32_t>(options_.seed);
-  if (const Status set = device_.set(settings); !set) return set.error();
+  settings_.seed = static_cast<uint32_t>(options_.seed);
+  decode_more();  // before the time begins: on a busy machine it takes seconds
+  begin_ = last_look_ = options_.seconds_passed();
   while (!asked_to_end_ &&
-         (options_.seconds == 0 || options_.seconds_passed() < options_.seconds)) {
-    if (tried_ >= sites_.size() / 2) decode_more();
+         (options_.seconds == 0 || options_.seconds_passed() - begin_ < options_.seconds)) {
+    // Every second breakpoint asks a new function.
+    if (placed_ + refused_ >= 2 * decoded_) decode_more();
     if (sites_.empty()) break;
     if (const Status done = round(); !done) return done.error();
     const std::vector<Collision>& seen = collisions_.all();
     const auto both_known = [](const Collision& one) { return one.other.has_value(); };
     if (options_.stop_at_first && std::any_of(seen.begin(), seen.end(), both_known)) break;
   }
+  std::set<uint32_t> rest;
+  for (const auto& [slot, one] : standing_) rest.insert(slot);
+  if (const Status taken = take(rest); !taken) return taken.error();
+  collisions_.add(device_.read());
   return finish();
 }
 
@@ -126,7 +241,7 @@ KernelResult KernelSession::finish() {
   KernelResult result;
   result.collisions = collisions_.all();
   result.module = device_.counts();
-  result.seconds = options_.seconds_passed();
+  result.seconds = options_.seconds_passed() - begin_;
   result.functions = function_count_;
   result.sites = sites_.size();
   result.running = chooser_.seen_running();
@@ -141,11 +256,16 @@ KernelResult KernelSession::finish() {
       {"sites_run", result.running, "of them were seen to run", false},
       {"sites_sampled", result.sampled, "of them were sampled", false},
       {"rounds", rounds_, "rounds of breakpoints", false},
+      {"breakpoints", placed_, "breakpoints were placed", false},
+      {"hit_ns", static_cast<uint64_t>(device_.hit_seconds() * 1e9),
+       "ns to pass a breakpoint, measured when the module was loaded", false},
       {"refused", refused_, "breakpoints were refused by the kernel (its blacklist)", true},
       {"code_changed", changed_, "instructions were patched after they were read", true},
       {"functions_broken", totals.broken_functions,
        "functions ended in bytes that are no instruction", true},
       {"functions_unreadable", totals.unreadable_functions, "functions could not be read", true},
+      {"own_stack", on_stack_, "instructions were given up: they were only seen at the stack",
+       false},
       {"left_out_stack", totals.on_stack, "accesses to the stack were left out", false},
       {"left_out_read_only", totals.read_only, "accesses to read-only data were left out", false},
       {"left_out_repeated", totals.repeated, "repeated string instructions were left out", true},

@@ -1,8 +1,12 @@
-// KernelSession: one watch of the kernel, in rounds. A round places a batch of breakpoints, lets
-// the kernel run, takes them away and reads what was seen; the chooser decides what comes next.
+// KernelSession: one watch of the kernel, in rounds. A round places a batch of breakpoints beside
+// those that stand already, lets the kernel run, reads what was seen and takes away what had its
+// samples, costs too much or has stood longest. One that nobody reaches costs nothing, so it stays
+// until its place is needed; the chooser decides what comes next.
 #pragma once
 
 #include <functional>
+#include <map>
+#include <set>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -19,8 +23,8 @@ struct KernelOptions {
   bool stop_at_first = false;
   uint64_t seed = 1;
   uint64_t delay_ns = 100'000;
-  uint64_t round_ms = 300;
-  size_t breakpoints = 256;  // at once, at most
+  uint64_t round_ms = 100;
+  size_t breakpoints = DEADHEAT_WATCH_SITES;  // at once, at most
   // Waits so long; false: somebody asks us to end.
   std::function<bool(uint64_t milliseconds)> wait;
   std::function<double()> seconds_passed;
@@ -40,10 +44,24 @@ class KernelSession {
   Result<KernelResult> run();
 
  private:
+  struct Standing {
+    uint32_t site = 0;
+    uint64_t round = 0;  // in which it was placed
+    uint32_t samples = 0, own_stack = 0;
+    uint32_t hits = 0;  // since the last look
+  };
+
   void decode_more();
   Status round();
   std::vector<uint32_t> choose_batch();
+  Status place(const std::vector<uint32_t>& batch);
   void adapt(double placing_seconds);
+  Status share_out();
+  static bool always_on_stack(const Standing& one);
+  std::set<uint32_t> too_hot(double seconds) const;
+  std::set<uint32_t> done_with(double seconds) const;
+  Status take(const std::set<uint32_t>& slots);
+  Status look();
   KernelResult finish();
 
   KernelCode& code_;
@@ -54,8 +72,12 @@ class KernelSession {
   std::vector<const KernelSymbol*> functions_;  // those still to be decoded, from the back
   std::vector<deadheat_watch_site> sites_;
   std::vector<bool> sampled_;
-  uint64_t function_count_ = 0, rounds_ = 0, refused_ = 0, changed_ = 0, tried_ = 0;
+  std::map<uint32_t, Standing> standing_;  // by slot
+  uint64_t function_count_ = 0, rounds_ = 0, decoded_ = 0, placed_ = 0, refused_ = 0, changed_ = 0,
+           on_stack_ = 0;
+  deadheat_watch_settings settings_{};
   size_t batch_size_ = 32;
+  double begin_ = 0, last_look_ = 0;
   bool asked_to_end_ = false;
 };
 

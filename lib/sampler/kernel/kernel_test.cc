@@ -1,5 +1,6 @@
 // The user side of the kernel's watch against a kernel of a few bytes and a device that is
 // scripted.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <cerrno>
@@ -161,12 +162,36 @@ TEST(KernelCollisions, OtherBytesOfTheWord) {
 }
 
 TEST(KernelCollisions, InstructionsThatCannotBeTold) {
-  // Elsewhere; no instruction ends there; its base is gone, but it is a whole word.
+  // Elsewhere; no instruction ends there.
   const Seen elsewhere = collisions_of({record(kText, kText + 0x13, kHeap + 64)});
   EXPECT_TRUE(elsewhere.collisions.empty());
   EXPECT_EQ(counted(elsewhere.counters, "not_reported_unknown_instruction"), 1U);
   EXPECT_TRUE(collisions_of({record(kText, kText + 0x12)}).collisions.empty());
-  EXPECT_EQ(collisions_of({record(kText + 0x10, kText + 0x18, 0)}).collisions.size(), 1U);
+}
+
+TEST(KernelCollisions, WhoOverwroteItsBaseIsKnownByWhatItLoaded) {
+  // mov rdi, [rdi]: its upper half is what the held access stands at.
+  const auto with = [](uint64_t loaded, uint8_t before, uint8_t after) {
+    auto one = record(kText + 0x10, kText + 0x18, loaded);
+    one.before[0] = before;
+    one.after[0] = after;
+    return collisions_of({one});
+  };
+  EXPECT_EQ(with(0x7700001234, 0x77, 0x77).collisions.size(), 1U);
+  EXPECT_EQ(with(0x7700001234, 0x11, 0x77).collisions.size(), 1U);
+  const Seen other = with(0x7700001234, 0x11, 0x11);
+  EXPECT_TRUE(other.collisions.empty());
+  EXPECT_EQ(counted(other.counters, "not_reported_unknown_instruction"), 1U);
+  EXPECT_TRUE(with(0, 0, 0).collisions.empty()) << "zeros are everywhere";
+}
+
+TEST(KernelCollisions, TheClock) {
+  constexpr char kClock[] = "ffff888000001000 D jiffies\nffff888000001008 D behind\n";
+  const KernelCode kernel(KernelSymbols::parse(std::string(kSymbols) + kClock).value(), read_code);
+  KernelCollisions collisions(kernel);
+  collisions.add(std::vector{record(kText, kText + 0x13)});
+  EXPECT_TRUE(collisions.all().empty());
+  EXPECT_EQ(counted(collisions.counters(), "not_reported_clock"), 1U);
 }
 
 TEST(KernelCollisions, LockedPairsNeverLockedAgainstPlainYes) {
@@ -206,17 +231,29 @@ class ScriptedDevice : public KernelDevice {
     std::vector<deadheat_watch_answer> out;
     for (const deadheat_watch_site& site : sites) {
       placed[site.address]++;
-      out.push_back({site.address == kText + 0x20 ? -EINVAL : 0, 0, 0, 0});
+      out.push_back({site.address == kText + 0x20 ? -EINVAL : 0, next_slot});
+      if (out.back().error == 0) standing[next_slot++] = site.address;
     }
+    most = std::max(most, standing.size());
     return out;
   }
-  Result<std::vector<deadheat_watch_answer>> take(size_t count) override {
-    return std::vector<deadheat_watch_answer>(count, {0, 10, 2, 1});
+  Status take(std::span<const uint32_t> slots) override {
+    for (const uint32_t slot : slots) standing.erase(slot);
+    return Ok{};
+  }
+  Result<deadheat_watch_look> look() override {
+    deadheat_watch_look out{};
+    for (const auto& [slot, address] : standing) out.slots[slot] = {10, 20, 1, 0};
+    return out;
   }
   std::vector<deadheat_watch_record> read() override { return std::exchange(records, {}); }
   deadheat_watch_counts counts() override { return {}; }
+  double hit_seconds() const override { return 1e-6; }
 
   std::map<uint64_t, int> placed;
+  std::map<uint32_t, uint64_t> standing;
+  uint32_t next_slot = 0;
+  size_t most = 0;
   std::vector<deadheat_watch_record> records;
 };
 
@@ -236,9 +273,10 @@ TEST(KernelSession, PlacesSamplesAndReports) {
   auto result = KernelSession(kernel, device, options).run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->sites, 5U);
-  EXPECT_EQ(result->running, 5U);
+  EXPECT_EQ(result->running, 4U);
   EXPECT_EQ(device.placed[kText + 0x20], 1) << "what was refused is not tried again";
-  EXPECT_GT(device.placed[kText], 1);
+  EXPECT_EQ(device.placed[kText], 1) << "there is nothing else that would need its place";
+  EXPECT_TRUE(device.standing.empty()) << "a breakpoint is left behind";
   EXPECT_EQ(counted(result->counters, "refused"), 1U);
   const auto file = kernel_findings(*result, kernel.symbols(), {"watch:1", {}, "Linux", ""}, "ab");
   ASSERT_EQ(file.findings.size(), 1U);
@@ -248,6 +286,81 @@ TEST(KernelSession, PlacesSamplesAndReports) {
   EXPECT_EQ(one.candidate.roles[1].site.pcs, std::vector<uint64_t>{0x20});
   EXPECT_EQ(one.candidate.kind, model::CandidateKind::kCollision);
   EXPECT_NE(model::fold(one).state, model::VerdictState::kTrueRace);
+}
+
+TEST(KernelSession, WhatHadItsSamplesMakesRoom) {
+  KernelCode kernel = code();
+  ScriptedDevice device;
+  KernelOptions options;
+  options.choice.functions = {"reader", "writer", "adder"};
+  options.seconds = 1;
+  options.breakpoints = 2;
+  double now = 0;
+  options.wait = [&](uint64_t milliseconds) {
+    now += static_cast<double>(milliseconds) / 1000;
+    return true;
+  };
+  options.seconds_passed = [&] { return now; };
+  ASSERT_TRUE(KernelSession(kernel, device, options).run());
+  EXPECT_EQ(device.most, 2U);
+  for (const uint64_t address : {kText, kText + 0x10, kText + 0x13, kText + 0x15})
+    EXPECT_GT(device.placed[address], 1) << std::hex << address;
+}
+
+TEST(KernelCode, ReadsThroughItsOwnBreakpoints) {
+  KernelCode kernel(KernelSymbols::parse(kSymbols).value(),
+                    [&](uint64_t address, std::span<uint8_t> into) {
+                      if (!read_code(address, into)) return false;
+                      if (address <= kText + 0x13 && kText + 0x13 < address + into.size())
+                        into[kText + 0x13 - address] = 0xcc;
+                      return true;
+                    });
+  std::vector<deadheat_watch_site> sites;
+  code().list(*kernel.functions({{"writer"}, {}})[0], sites);
+  EXPECT_FALSE(kernel.ending_at(kText + 0x18));
+  kernel.breakpoint(sites[1], true);
+  EXPECT_TRUE(kernel.ending_at(kText + 0x18));
+  EXPECT_EQ(kernel.text_at(*kernel.at(kText + 0x13)), "mov [rdi], eax");
+  kernel.breakpoint(sites[1], false);
+  EXPECT_FALSE(kernel.ending_at(kText + 0x18));
+}
+
+TEST(KernelFindings, LinesWhereTheImageHasThem) {
+  const KernelCode kernel = code();
+  KernelCollisions collisions(kernel);
+  auto one = record(kText, kText + 0x13);
+  one.other.depth = 1;
+  one.other.stack[0] = kText + 0x25;
+  collisions.add(std::vector{one});
+  KernelResult result;
+  result.collisions = collisions.all();
+  // As if every byte were a line of its own.
+  const auto file = kernel_findings(result, kernel.symbols(), {"watch:1", {}, "Linux", ""}, "",
+                                    [](uint64_t offset) -> std::optional<symbols::SourceFrame> {
+                                      return symbols::SourceFrame{
+                                          "", "a.c", static_cast<uint32_t>(offset), 0, 7, false};
+                                    });
+  const model::Finding& finding = file.findings.at(0);
+  EXPECT_EQ(finding.candidate.roles[0].site.line, 0x10U);
+  EXPECT_EQ(finding.candidate.roles[0].site.file, "a.c");
+  EXPECT_EQ(finding.candidate.roles[0].site.function_line, 7U);
+  EXPECT_EQ(finding.evidence[0].accesses[1].stack[0].line, 0x20U);
+  EXPECT_EQ(finding.evidence[0].accesses[1].stack[1].line, 0x34U) << "the call, not what follows";
+}
+
+TEST(KernelFindings, LinesOfAnImage) {
+  Dl_info mine{};
+  ASSERT_NE(::dladdr(reinterpret_cast<void*>(&::testing::UnitTest::GetInstance), &mine), 0);
+  const auto here = reinterpret_cast<uint64_t>(&read_code);
+  symbols::Symbolizer symbolizer;
+  const KernelLines lines = lines_of_image(symbolizer, "/proc/self/exe", "");
+  const auto line = lines(here - reinterpret_cast<uint64_t>(mine.dli_fbase));
+  ASSERT_TRUE(line);
+  EXPECT_NE(line->file.find("kernel_test.cc"), std::string::npos);
+  EXPECT_FALSE(lines(0));
+  const KernelLines strange = lines_of_image(symbolizer, "/proc/self/exe", "ab12");
+  EXPECT_FALSE(strange(here - reinterpret_cast<uint64_t>(mine.dli_fbase)))
+      << "another build: no names rather than wrong ones";
 }
 
 TEST(KernelFindings, BuildIdOfNotes) {
