@@ -67,7 +67,18 @@ Result<ReadMemory> open_kcore(const std::string& path) {
   });
 }
 
-std::vector<const KernelSymbol*> KernelCode::functions(const KernelChoice& choice) const {
+// kprobes decodes the whole function of a new breakpoint. By its reckoning a module's last one goes
+// on to the end of the last page, and from 6.4 on nothing is mapped behind that: an instruction
+// that seems to go on there takes the machine down.
+bool KernelCode::is_last_of_module(const KernelSymbol& function) const {
+  if (function.module.empty()) return false;
+  const std::span<const KernelSymbol> all = symbols_.all();
+  for (auto next = all.begin() + (&function - all.data()); next != all.end(); ++next)
+    if (next->is_code() && next->begin > function.begin) return next->module != function.module;
+  return true;
+}
+
+std::vector<const KernelSymbol*> KernelCode::functions(const KernelChoice& choice) {
   std::vector<const KernelSymbol*> out;
   for (const KernelSymbol& symbol : symbols_.all()) {
     if (!symbols_.in_text(symbol) || symbol.end - symbol.begin > kLongestFunction) continue;
@@ -77,6 +88,10 @@ std::vector<const KernelSymbol*> KernelCode::functions(const KernelChoice& choic
                  choice.modules))
       continue;
     if (!out.empty() && out.back()->begin == symbol.begin) continue;
+    if (is_last_of_module(symbol)) {
+      totals_.last_functions++;
+      continue;
+    }
     out.push_back(&symbol);
   }
   return out;

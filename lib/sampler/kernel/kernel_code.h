@@ -31,7 +31,7 @@ struct KernelChoice {
 };
 
 struct KernelCodeTotals {
-  uint64_t functions = 0, broken_functions = 0, unreadable_functions = 0;
+  uint64_t functions = 0, broken_functions = 0, unreadable_functions = 0, last_functions = 0;
   uint64_t on_stack = 0, read_only = 0, repeated = 0, too_wide = 0;
 };
 
@@ -41,7 +41,7 @@ class KernelCode {
       : symbols_(std::move(symbols)), read_(std::move(read)) {}
 
   const KernelSymbols& symbols() const { return symbols_; }
-  std::vector<const KernelSymbol*> functions(const KernelChoice& choice) const;
+  std::vector<const KernelSymbol*> functions(const KernelChoice& choice);
   // Appends the function's sites.
   void list(const KernelSymbol& function, std::vector<deadheat_watch_site>& out);
   const KernelCodeTotals& totals() const { return totals_; }
@@ -56,6 +56,7 @@ class KernelCode {
 
  private:
   std::optional<deadheat_watch_site> site_of(const Instruction& instruction);
+  bool is_last_of_module(const KernelSymbol& function) const;
   bool read(uint64_t address, std::span<uint8_t> into) const;
 
   KernelSymbols symbols_;

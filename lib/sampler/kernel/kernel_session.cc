@@ -266,6 +266,8 @@ KernelResult KernelSession::finish() {
       {"functions_unreadable", totals.unreadable_functions, "functions could not be read", true},
       {"own_stack", on_stack_, "instructions were given up: they were only seen at the stack",
        false},
+      {"left_out_last", totals.last_functions,
+       "functions were left out: the last of a module, which kprobes cannot decode safely", false},
       {"left_out_stack", totals.on_stack, "accesses to the stack were left out", false},
       {"left_out_read_only", totals.read_only, "accesses to read-only data were left out", false},
       {"left_out_repeated", totals.repeated, "repeated string instructions were left out", true},

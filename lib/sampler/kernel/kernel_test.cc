@@ -104,10 +104,22 @@ TEST(KernelSymbols, SaysWhenAddressesAreHidden) {
 }
 
 TEST(KernelCode, ChoosesByNameAndModule) {
-  const KernelCode kernel = code();
+  KernelCode kernel = code();
   EXPECT_EQ(kernel.functions({{"*er"}, {}}).size(), 3U);
   EXPECT_EQ(kernel.functions({{}, {"pipes"}}).size(), 1U);  // the last one has no end
   EXPECT_EQ(kernel.functions({{"*poke"}, {"vmlinux"}}).size(), 0U);
+}
+
+TEST(KernelCode, LeavesOutTheLastFunctionOfAModule) {
+  // Data of the module behind it, and the code of another one, do not make it less the last.
+  constexpr char kMore[] =
+      "ffffffffc0000020 d of_pipes\t[pipes]\nffffffffc0001000 t next_poke\t[rwrace]\n"
+      "ffffffffc0001010 t last_poke\t[rwrace]\nffffffffc0001020 d data\t[rwrace]\n";
+  KernelCode kernel(KernelSymbols::parse(std::string(kSymbols) + kMore).value(), read_code);
+  std::vector<std::string> names;
+  for (const KernelSymbol* one : kernel.functions({{"*poke"}, {}})) names.emplace_back(one->name);
+  EXPECT_EQ(names, (std::vector<std::string>{"pipe_poke", "next_poke"}));
+  EXPECT_EQ(kernel.totals().last_functions, 2U);
 }
 
 TEST(KernelCode, LeavesOutStackAndConstants) {
