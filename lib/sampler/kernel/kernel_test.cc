@@ -269,19 +269,25 @@ class ScriptedDevice : public KernelDevice {
   std::vector<deadheat_watch_record> records;
 };
 
+// Of a clock that goes on only where the session waits.
+KernelOptions one_second(double& now) {
+  KernelOptions options;
+  options.choice.functions = {"reader", "writer", "adder"};
+  options.seconds = 1;
+  options.wait = [&now](uint64_t milliseconds) {
+    now += static_cast<double>(milliseconds) / 1000;
+    return true;
+  };
+  options.seconds_passed = [&now] { return now; };
+  return options;
+}
+
 TEST(KernelSession, PlacesSamplesAndReports) {
   KernelCode kernel = code();
   ScriptedDevice device;
   device.records = {record(kText, kText + 0x13)};
-  KernelOptions options;
-  options.choice.functions = {"reader", "writer", "adder"};
-  options.seconds = 1;
   double now = 0;
-  options.wait = [&](uint64_t milliseconds) {
-    now += static_cast<double>(milliseconds) / 1000;
-    return true;
-  };
-  options.seconds_passed = [&] { return now; };
+  const KernelOptions options = one_second(now);
   auto result = KernelSession(kernel, device, options).run();
   ASSERT_TRUE(result);
   EXPECT_EQ(result->sites, 5U);
@@ -303,16 +309,9 @@ TEST(KernelSession, PlacesSamplesAndReports) {
 TEST(KernelSession, WhatHadItsSamplesMakesRoom) {
   KernelCode kernel = code();
   ScriptedDevice device;
-  KernelOptions options;
-  options.choice.functions = {"reader", "writer", "adder"};
-  options.seconds = 1;
-  options.breakpoints = 2;
   double now = 0;
-  options.wait = [&](uint64_t milliseconds) {
-    now += static_cast<double>(milliseconds) / 1000;
-    return true;
-  };
-  options.seconds_passed = [&] { return now; };
+  KernelOptions options = one_second(now);
+  options.breakpoints = 2;
   ASSERT_TRUE(KernelSession(kernel, device, options).run());
   EXPECT_EQ(device.most, 2U);
   for (const uint64_t address : {kText, kText + 0x10, kText + 0x13, kText + 0x15})
