@@ -51,7 +51,7 @@ int main(int count, char** words) {
   if (child == 0) _exit(worker());
   struct stat about;
   while (stat("ready", &about) != 0) usleep(1000);
-  usleep(30000);  // long enough that it goes well nearly always
+  usleep(100000);  // long enough that it goes well nearly always
   kill(child, SIGUSR1);
   int status = 0;
   waitpid(child, &status, 0);

@@ -18,7 +18,7 @@ static int worker(int ready) {
   struct sigaction action = {.sa_handler = on_signal};
   sigaction(SIGUSR1, &action, 0);
   if (write(ready, "r", 1) != 1) return 8;
-  struct timeval limit = {0, 250000};
+  struct timeval limit = {1, 0};
   const int ended = select(0, 0, 0, 0, &limit);
 #ifdef SAFE
   return told || ended < 0 ? 0 : 3;
@@ -34,7 +34,7 @@ int main(void) {
   const pid_t child = fork();
   if (child == 0) _exit(worker(ready[1]));
   if (read(ready[0], &byte, 1) != 1) return 6;
-  usleep(30000);
+  usleep(100000);
   kill(child, SIGUSR1);
   int status = 0;
   waitpid(child, &status, 0);
