@@ -3,6 +3,7 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -250,12 +251,16 @@ class ScriptedDevice : public KernelDevice {
     return out;
   }
   Status take(std::span<const uint32_t> slots) override {
+    for (const auto& [slot, address] : standing)
+      if (address == only && std::find(slots.begin(), slots.end(), slot) == slots.end())
+        passed_over++;
     for (const uint32_t slot : slots) standing.erase(slot);
     return Ok{};
   }
   Result<deadheat_watch_look> look() override {
     deadheat_watch_look out{};
-    for (const auto& [slot, address] : standing) out.slots[slot] = {10, 20, 1, 0};
+    for (const auto& [slot, address] : standing)
+      if (only == 0 || address == only) out.slots[slot] = {hits, samples, 1, own_stack};
     return out;
   }
   std::vector<deadheat_watch_record> read() override { return std::exchange(records, {}); }
@@ -266,6 +271,9 @@ class ScriptedDevice : public KernelDevice {
   std::map<uint32_t, uint64_t> standing;
   uint32_t next_slot = 0;
   size_t most = 0;
+  uint32_t hits = 10, samples = 20, own_stack = 0;  // at each look
+  uint64_t only = 0;                                // of all sites this one is sampled; 0: all are
+  int passed_over = 0;                              // it stood, and others were taken
   std::vector<deadheat_watch_record> records;
 };
 
@@ -316,6 +324,45 @@ TEST(KernelSession, WhatHadItsSamplesMakesRoom) {
   EXPECT_EQ(device.most, 2U);
   for (const uint64_t address : {kText, kText + 0x10, kText + 0x13, kText + 0x15})
     EXPECT_GT(device.placed[address], 1) << std::hex << address;
+}
+
+TEST(KernelSession, WhoHadItsSamplesGoesBeforeWhoWaits) {
+  KernelCode kernel = code();
+  ScriptedDevice device;
+  device.only = kText;
+  double now = 0;
+  KernelOptions options = one_second(now);
+  options.breakpoints = 3;
+  ASSERT_TRUE(KernelSession(kernel, device, options).run());
+  EXPECT_GT(device.placed[kText], 1);
+  EXPECT_EQ(device.passed_over, 0);
+}
+
+TEST(KernelSession, TheHottestGoAlsoWhereNobodyWaits) {
+  KernelCode kernel = code();
+  ScriptedDevice device;
+  device.only = kText;
+  device.hits = 50'000;  // of 1 us each, in 0.1 s
+  double now = 0;
+  ASSERT_TRUE(KernelSession(kernel, device, one_second(now)).run());
+  EXPECT_GT(device.placed[kText], 1);
+  EXPECT_EQ(device.placed[kText + 0x10], 1);
+}
+
+TEST(KernelSession, WhatIsAlwaysOnTheStackDoesNotComeAgain) {
+  KernelCode kernel = code();
+  ScriptedDevice device;
+  device.only = kText;
+  device.samples = 0;
+  device.own_stack = 40;
+  double now = 0;
+  KernelOptions options = one_second(now);
+  options.breakpoints = 2;
+  auto result = KernelSession(kernel, device, options).run();
+  ASSERT_TRUE(result);
+  EXPECT_EQ(device.placed[kText], 1);
+  EXPECT_GT(device.placed[kText + 0x10], 1);
+  EXPECT_EQ(counted(result->counters, "own_stack"), 1U);
 }
 
 TEST(KernelCode, ReadsThroughItsOwnBreakpoints) {
