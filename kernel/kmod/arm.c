@@ -10,7 +10,7 @@
 // State, not messages: a processor that is told (by NMI: one with interrupts off listens too)
 // copies the sample's word, whatever it is by then, and confirms the sample's generation. Nobody is
 // told when a sample is over: a processor that runs into an old word sets its register back to the
-// dummy.
+// dummy. Where others have taken the registers, nobody is told, and values are compared.
 #include <asm/apic.h>
 #include <asm/debugreg.h>
 #include <asm/nmi.h>
@@ -115,6 +115,10 @@ unsigned int dh_arm(void) {
   u64 end = dh_now() + dh_cycles(READ_ONCE(dh_settings.acknowledge_ns));
   unsigned int confirmed = 0, others = 0;
   int cpu, me = smp_processor_id();
+  if (!events[dh_sample.slot]) {
+    dh_add(unarmed_processors, num_online_cpus() - 1);
+    return 0;
+  }
   // Our own look at the value must not trap here.
   for (int slot = 0; slot < DH_SLOTS; ++slot) watch_nothing(this_cpu_ptr(&cpus), slot);
   for_each_online_cpu(cpu) if (cpu != me && !atomic_xchg(&per_cpu(cpus, cpu).told, 1))
@@ -182,7 +186,7 @@ static void find_registers(void *unused) {
   }
 }
 
-static int reserve(int slot) {
+static void reserve(int slot) {
   struct perf_event_attr attr;
   hw_breakpoint_init(&attr);
   attr.bp_addr = (unsigned long)&dummy[slot];
@@ -190,22 +194,24 @@ static int reserve(int slot) {
   attr.bp_type = slot == DH_WRITES ? HW_BREAKPOINT_W : HW_BREAKPOINT_RW;
   attr.pinned = 1;
   events[slot] = register_wide_hw_breakpoint(&attr, on_breakpoint, (void *)(long)slot);
-  if (!IS_ERR((void __force *)events[slot])) return 0;
-  return PTR_ERR((void __force *)events[slot]);
+  if (!IS_ERR((void __force *)events[slot])) return;
+  pr_warn(DEADHEAT_WATCH_NAME ": a debug register is not to be had (%ld): values are compared\n",
+          PTR_ERR((void __force *)events[slot]));
+  events[slot] = NULL;
+}
+
+static void give_back(void) {
+  for (int slot = 0; slot < DH_SLOTS; ++slot)
+    if (events[slot]) unregister_wide_hw_breakpoint(events[slot]);
 }
 
 int dh_arm_init(void) {
-  int error = 0, slot = 0;
+  int error;
   if (!tsc_khz) return -ENODEV;
-  for (; slot < DH_SLOTS; ++slot) {
-    error = reserve(slot);
-    if (error) goto release;
-  }
+  for (int slot = 0; slot < DH_SLOTS; ++slot) reserve(slot);
   on_each_cpu(find_registers, NULL, 1);
   error = register_nmi_handler(NMI_LOCAL, on_nmi, 0, DEADHEAT_WATCH_NAME);
-  if (!error) return 0;
-release:
-  while (slot-- > 0) unregister_wide_hw_breakpoint(events[slot]);
+  if (error) give_back();
   return error;
 }
 
@@ -219,5 +225,5 @@ void dh_arm_exit(void) {
   // No probe is left, so no new NMI; those under way must still find their handler.
   while (!all_told()) cond_resched();
   unregister_nmi_handler(NMI_LOCAL, DEADHEAT_WATCH_NAME);
-  for (int slot = 0; slot < DH_SLOTS; ++slot) unregister_wide_hw_breakpoint(events[slot]);
+  give_back();
 }

@@ -52,6 +52,19 @@ for fixed in 1 2; do
   rmmod nlink
 done
 
+# Somebody else has all debug registers: values are compared.
+rmmod deadheat
+insmod registers.ko || exit 1
+insmod deadheat.ko || exit 1
+for kind in race spinlock; do
+  insmod rwrace.ko kind=$kind
+  watch values_$kind --functions 'rwrace_*' --time 3
+  rmmod rwrace
+done
+rmmod deadheat
+rmmod registers
+insmod deadheat.ko || exit 1
+
 # Killed in the middle of a round: closing the device takes the breakpoints away, and the module goes.
 insmod rwrace.ko kind=race
 for round in 1 2; do

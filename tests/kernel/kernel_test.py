@@ -17,7 +17,7 @@ FOLDER = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
 VM = os.path.join(ROOT, "tools", "vm")
-MODULES = ("rwrace", "inode_size", "nlink")
+MODULES = ("rwrace", "inode_size", "nlink", "registers")
 CANNOT_RUN = 77
 
 
@@ -113,6 +113,13 @@ class Kernel(unittest.TestCase):
         self.findings("locked", 0)
         # Who came is known where the watchpoint was there in time; else only that the value changed.
         self.assertGreater(self.counters["not_reported_both_locked"] + self.counters["not_reported_locked_changed"], 0)
+
+    def test_without_a_register_values_are_compared(self):
+        for one in self.findings("values_race", 66):
+            self.assertIn("unknown origin", one["evidence"][0]["why"])
+        self.assertEqual(self.counters["kernel_armed_fully"], 0)
+        self.assertEqual(self.findings("values_spinlock", 0), [])
+        self.assertGreater(self.counters["kernel_samples"], 50)
 
     def test_inode_size_after_unlock(self):
         found = self.findings("inode_size0", 66)
