@@ -2,11 +2,16 @@
 // What QEMU's emulation (tcg) needs besides.
 //
 // With one thread for each processor, it can miss that code is patched while it translates it (7.2
-// does; later ones lock the page first): the breakpoint is gone from memory and still there for one
-// processor. As long as the probe is known that is one more hit; once it is forgotten, the kernel
-// finds no breakpoint in memory and tries again, and that processor never leaves the instruction.
-// So breakpoints are taken out of the code first, then their bytes are written once more with what
-// they hold, which makes the emulator translate anew, and only then are the probes forgotten.
+// does; later ones lock the page first): what one processor runs is then not what is in memory.
+//
+// A breakpoint that was placed is never hit there. The kernel interrupts every processor after a
+// patch, so none is in the middle of a translation any more: writing the byte once more with what
+// it holds makes the emulator translate anew.
+//
+// A breakpoint that was taken out is still hit. As long as the probe is known that is one more hit;
+// once it is forgotten, the kernel finds no breakpoint in memory and tries again, and that
+// processor never leaves the instruction. So breakpoints are taken out of the code first, their
+// bytes are written once more, and only then are the probes forgotten.
 #include <asm/processor.h>
 #include <linux/mm.h>
 #include <linux/vmalloc.h>

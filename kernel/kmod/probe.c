@@ -102,7 +102,10 @@ void dh_place(const struct deadheat_watch_site *wanted, struct deadheat_watch_an
     }
     memset(&sites[slot], 0, sizeof sites[slot]);
     answers[i].error = place_one(&sites[slot], &wanted[i]);
-    if (answers[i].error) forget(&sites[slot]);
+    if (answers[i].error)
+      forget(&sites[slot]);
+    else if (dh_emulated())
+      dh_rewrite(wanted[i].address);
   }
 }
 
