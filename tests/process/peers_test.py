@@ -58,7 +58,7 @@ RACY = """
 mkdir w; cd w
 sh -c '{fetch} /hello > first.txt; echo 1 > made' &
 first=$!
-sh -c '{fetch} /hello > second.txt; i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; cat made' &
+sh -c '{fetch} /hello > second.txt; i=0; while [ $i -lt 400000 ]; do i=$((i+1)); done; cat made' &
 second=$!
 wait $first; wait $second || exit 3
 """
