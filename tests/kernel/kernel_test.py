@@ -2,7 +2,8 @@
 """deadheat watch --kernel in a machine of its own: RWrace of the DRDDR paper and the two bugs of its section 4.1
 are found, their safe twins and fixed versions are silent, and the module comes and goes under load.
 
-usage: kernel_test.py DEADHEAT FOLDER [unittest arguments]; FOLDER keeps compiled modules between runs
+usage: kernel_test.py DEADHEAT FOLDER [unittest arguments]; FOLDER keeps compiled modules between runs.
+$DEADHEAT_TEST_KERNEL is another kernel's package, as in tools/vm --kernel.
 """
 import json
 import os
@@ -16,14 +17,16 @@ TOOL = os.path.abspath(sys.argv.pop(1))
 FOLDER = os.path.abspath(sys.argv.pop(1))
 HERE = os.path.dirname(os.path.realpath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-VM = os.path.join(ROOT, "tools", "vm")
+VM = [os.path.join(ROOT, "tools", "vm")]
+if "DEADHEAT_TEST_KERNEL" in os.environ:
+    VM += ["--kernel", os.environ["DEADHEAT_TEST_KERNEL"]]
 MODULES = ("rwrace", "inode_size", "nlink", "registers")
 CANNOT_RUN = 77
 
 
 def build(source, name, *flags):
     folder = os.path.join(FOLDER, name)
-    made = subprocess.run([VM, "--build", source, folder, *flags], capture_output=True, text=True, check=False)
+    made = subprocess.run([*VM, "--build", source, folder, *flags], capture_output=True, text=True, check=False)
     if made.returncode != 0:
         print("skipped: " + made.stderr.strip() if "does not compile" not in made.stderr else made.stderr)
         sys.exit(CANNOT_RUN if "does not compile" not in made.stderr else 1)
@@ -37,7 +40,7 @@ class Kernel(unittest.TestCase):
         tests = build(os.path.join(HERE, "modules"), "tests")
         cls.temporary = tempfile.TemporaryDirectory()
         cls.out = cls.temporary.name
-        words = [VM, "--timeout", "350", "--out", cls.out, "--program", TOOL,
+        words = [*VM, "--timeout", "550", "--out", cls.out, "--program", TOOL,
                  "--file", os.path.join(ours, "deadheat.ko"), "--file", os.path.join(HERE, "in_machine.sh")]
         for name in MODULES:
             words += ["--file", os.path.join(tests, name + ".ko")]
