@@ -10,6 +10,14 @@ from process_case import ProcessCase, main
 HERE = os.path.dirname(os.path.realpath(__file__))
 FOUND, NOTHING = 66, 0
 
+# The first one's end breaks off the shell's read of what the second one says; where it ends later, the read just goes on.
+READ_WHILE_ANOTHER_ENDS = """
+sh -c 'echo 1 > made' &
+name=$(sh -c 'i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done; echo alice')
+wait
+[ "$name" = alice ] || exit 3
+"""
+
 
 class Signals(ProcessCase):
     def check(self, name, *flags):
@@ -35,6 +43,11 @@ class Signals(ProcessCase):
     def test_what_the_handler_noted_counts(self):
         done = self.check("later", "-DSAFE")
         self.assertEqual(NOTHING, done.returncode, done.stdout + done.stderr)
+
+    def test_no_call_is_broken_off_by_a_signal_that_comes_later(self):
+        done = self.or_skip(self.proc("check", "--verbose", "--", "sh", "-c", READ_WHILE_ANOTHER_ENDS))
+        self.assertEqual(NOTHING, done.returncode, done.stdout + done.stderr)
+        self.assertIn("sh exit(process", done.stderr)  # that order was tried
 
 
 if __name__ == "__main__":

@@ -119,8 +119,13 @@ bool Replayer::may_go(TracedTask& task) {
 
 void Replayer::going(Tracer& tracer, TracedTask& task) {
   tracer_ = &tracer;
-  if (live_) return;
   State& mine = state(task);
+  // No program is told "interrupted" without a signal: in this order the call ends by itself.
+  const int signal = signal_follows(mine);
+  if (task.fed && was_interrupted(task.fed->first) &&
+      (signal == 0 || !has_signal(task, signal, true)))
+    task.fed.reset();
+  if (live_) return;
   task.postpone = mine.awaited != 0 && !task.ending;
   if (!mine.current || task.ending) return;
   const Event& event = recording_.events()[mine.current->event];
