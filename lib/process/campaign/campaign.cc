@@ -60,6 +60,13 @@ void Campaign::forget_unfinished() {
   }
 }
 
+Branch Campaign::as_recorded(const Branch& branch) const {
+  std::vector<uint64_t> ends;
+  for (const uint32_t node : branch.order)
+    ends.push_back(target_.recording->events()[target_.model->nodes[node].event].head().end);
+  return in_recorded_order(branch, ends);
+}
+
 Status Campaign::start(const Job& job) {
   const auto free = std::find(slots_.begin(), slots_.end(), false);
   const auto slot = static_cast<size_t>(free - slots_.begin());
@@ -71,7 +78,7 @@ Status Campaign::start(const Job& job) {
   spec->policy = job.policy;
   if (job.kind == RunKind::kReplay) {
     const BranchResult& result = out_.results[job.result];
-    spec->branch = job.look == Look::kRecorded ? *in_recorded_order(result.branch) : result.branch;
+    spec->branch = job.look == Look::kRecorded ? as_recorded(result.branch) : result.branch;
     const bool again = job.look == Look::kAgain;
     if (again || (job.look == Look::kFirst && budget_.options.depth > 1)) {
       const std::string kept = (again ? result.folder : folder) + "/recording";

@@ -64,6 +64,7 @@ class Campaign {
   Status run_all(std::list<Job> jobs);
   void drop(std::list<Job>& jobs);
   Status wait_for_some(std::list<Job>& jobs);
+  Branch as_recorded(const Branch& branch) const;
   Status start(const Job& job);
   Status finish(Active& active, std::list<Job>& jobs);
   Status finish_reference(Active& active, const RunReport& report);

@@ -107,7 +107,7 @@ Status Campaign::finish_first(Active& active, const RunReport& report, Judged ju
   const bool breaks = !judged.differences.empty();
   if (judged.followed && !breaks && budget_.options.depth > 1)  // its execution is looked at later
     if (const Status kept = keep_recording(active, report); !kept) return kept;
-  if (!breaks && !judged.as_undisturbed.empty() && in_recorded_order(result.branch)) {
+  if (!breaks && !judged.as_undisturbed.empty() && is_flip(result.branch)) {
     compare(active.job.result, std::move(judged.as_undisturbed), true, jobs);
     return Ok{};
   }
@@ -164,7 +164,7 @@ void Campaign::compare(size_t index, std::vector<Difference> failed, bool also_u
       jobs.push_front({RunKind::kReplay, SerialPolicy::kChildFirst, index, look});
   };
   add(Look::kChanged, comparison->second.wanted_changed());
-  add(Look::kRecorded, comparison->second.wanted_recorded());
+  add(Look::kRecorded, Comparison::kRuns);
 }
 
 // Each thing that broke needs one order that surely breaks it.

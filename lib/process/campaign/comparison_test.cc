@@ -53,13 +53,26 @@ TEST(Comparison, FewerRunsWhereEachTakesItsWholeTime) {
   EXPECT_TRUE(after(flip(), false, "++.", "", hang).is_refuted());
 }
 
-TEST(Comparison, RecordedOrderOfTwoCallsOnly) {
+TEST(Comparison, ARunMayFailWhereTheRecordedOrderIsNotForcedWhole) {
   Branch branch = flip();
-  ASSERT_TRUE(in_recorded_order(branch));
-  EXPECT_EQ(in_recorded_order(branch)->order, (std::vector<uint32_t>{4, 9}));
+  EXPECT_TRUE(is_flip(branch));
   branch.change = BranchChange::kSignalLater;
-  EXPECT_FALSE(in_recorded_order(branch));
-  EXPECT_TRUE(after(branch, false, "+++++++", "").is_proof());
+  EXPECT_FALSE(after(branch, false, "+++++++", "").is_proof());
+  EXPECT_TRUE(after(branch, false, "+++++++", "...+...").is_proof());
+  EXPECT_TRUE(after(branch, false, "+++++++", "...++..").is_refuted());
+  EXPECT_TRUE(after(branch, false, "+++++++", "...++..").fails_as_recorded());
+}
+
+TEST(Comparison, RecordedOrderIsThatOfTheFirstTwoToEnd) {
+  EXPECT_EQ(in_recorded_order(flip(), {20, 10}).order, (std::vector<uint32_t>{4, 9}));
+  Branch wakeup;
+  wakeup.change = BranchChange::kOtherWakeup;
+  wakeup.order = {7, 3, 5};  // the other wake-up, the wait, the one that it took
+  wakeup.specific_task = 2;
+  const Branch recorded = in_recorded_order(wakeup, {30, 20, 10});
+  EXPECT_EQ(recorded.order, (std::vector<uint32_t>{5, 3}));
+  EXPECT_EQ(recorded.change, BranchChange::kFlip);
+  EXPECT_EQ(recorded.specific_task, ~0u);
 }
 
 TEST(Comparison, SaysWhatItSaw) {
