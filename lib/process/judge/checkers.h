@@ -47,6 +47,5 @@ bool is_error_line(std::string_view line);
 // x.log, or below a folder "log".
 bool is_log(std::string_view path);
 // A program whose status is an answer (test, grep, cmp ...): failing is no failure by itself.
-bool answers_by_status(std::string_view program);
 
 }  // namespace deadheat::process

@@ -35,8 +35,14 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
       model_(model),
       in_cut_(model.nodes.size()),
       done_(model.nodes.size()),
+      first_anchor_(model.tasks.size()),
       by_object_(model.objects.size()),
       open_from_(model.objects.size()) {
+  for (const uint32_t anchor : branch.order) {
+    const Node& one = model.nodes[anchor];
+    uint32_t& first = first_anchor_[one.task];
+    first = first == 0 ? one.position : std::min(first, one.position);
+  }
   std::vector<uint32_t> node_of(recording.events().size(), kNoNode);
   for (uint32_t node = 0; node < model.nodes.size(); node++) {
     const Node& one = model.nodes[node];
@@ -44,6 +50,7 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
     const bool anchor =
         std::find(branch.order.begin(), branch.order.end(), node) != branch.order.end();
     in_cut_[node] = !anchor && one.position <= branch.cut[one.task];
+    ahead_ += is_ahead_of_anchor(node);
   }
   for (uint32_t access = 0; access < model.accesses.size(); access++)
     by_object_[model.accesses[access].object].push_back(access);
@@ -61,7 +68,14 @@ const std::vector<OrderPlan::Step>* OrderPlan::steps(const std::string& path) co
   return found == steps_.end() ? nullptr : &found->second;
 }
 
-void OrderPlan::done(uint32_t node) { done_[node] = true; }
+bool OrderPlan::is_ahead_of_anchor(uint32_t node) const {
+  return in_cut_[node] && model_.nodes[node].position < first_anchor_[model_.nodes[node].task];
+}
+
+void OrderPlan::done(uint32_t node) {
+  if (!done_[node]) ahead_ -= is_ahead_of_anchor(node);
+  done_[node] = true;
+}
 
 bool OrderPlan::conflicts(const Access& one, const Access& other) const {
   if (model_.nodes[one.node].task == model_.nodes[other.node].task) return false;

@@ -37,16 +37,21 @@ class OrderPlan {
   bool in_cut(uint32_t node) const { return in_cut_[node]; }
   bool is_done(uint32_t node) const { return done_[node]; }
   void done(uint32_t node);
+  // Every task of an anchor has done what comes before it.
+  bool anchors_are_next() const { return ahead_ == 0; }
   // A node that it must wait for, or kNoNode.
   uint32_t waits_for(uint32_t node);
 
  private:
+  bool is_ahead_of_anchor(uint32_t node) const;
   bool conflicts(const Access& one, const Access& other) const;
 
   const Recording& recording_;
   const Model& model_;
   std::map<std::string, std::vector<Step>> steps_;
   std::vector<bool> in_cut_, done_;
+  std::vector<uint32_t> first_anchor_;  // per task: its position; 0: none
+  uint32_t ahead_ = 0;                  // nodes of those tasks before it that are not done
   std::vector<std::vector<uint32_t>> by_object_;  // accesses, in recorded order
   std::vector<size_t> open_from_;  // per object: all before are done or outside the cut
 };

@@ -78,12 +78,24 @@ int Replayer::anchor(uint32_t node) const {
   return found == branch_.order.end() ? -1 : static_cast<int>(found - branch_.order.begin());
 }
 
+// A call that was not recorded: what the task does because its anchor came elsewhere.
+bool Replayer::stands_after_anchor(const State& state) const {
+  if (!state.anchored || state.current || state.forced || state.awaited != 0) return false;
+  for (size_t at = state.next; at < state.steps->size(); at++) {
+    const uint32_t node = (*state.steps)[at].node;
+    if (node != kNoNode) return !plan_.in_cut(node) && anchor(node) < 0;
+  }
+  return true;
+}
+
 bool Replayer::may_go_now(State& state) {
+  if (stands_after_anchor(state)) return false;
   if (!state.current || state.current->node == kNoNode || state.forced) return true;
   const uint32_t node = state.current->node;
   const int place = anchor(node);
   if (place >= 0)
-    return static_cast<size_t>(place) == anchors_done_ && plan_.waits_for(node) == kNoNode;
+    return static_cast<size_t>(place) == anchors_done_ && plan_.waits_for(node) == kNoNode &&
+           (place > 0 || not_all_come_ || plan_.anchors_are_next());
   if (!branch_.order.empty() && !plan_.in_cut(node)) return false;  // the end of the cut
   return plan_.waits_for(node) == kNoNode;
 }
@@ -115,6 +127,21 @@ bool Replayer::may_go(TracedTask& task) {
   }
   if (task.ending) return may_go_now(mine) && parent_heard_of_others(mine, task);
   return may_go_now(mine) && signal_is_due(mine, task);
+}
+
+// Whether what others wait for may come from a task that sleeps for some time. Not if all that it
+// had to do before the anchors is done, nor if it asks again and again for what does not come:
+// the branch would only make everybody late.
+bool Replayer::may_bring_news(TracedTask& task) {
+  constexpr uint32_t kAsksAgain = 16;  // calls that the recording does not have
+  if (live_ || branch_.order.empty()) return true;
+  const State& mine = state(task);
+  if (mine.strayed >= kAsksAgain) return false;
+  for (size_t at = mine.next; at < mine.steps->size(); at++) {
+    const uint32_t node = (*mine.steps)[at].node;
+    if (node != kNoNode && (plan_.in_cut(node) || anchor(node) >= 0)) return true;
+  }
+  return false;
 }
 
 void Replayer::going(Tracer& tracer, TracedTask& task) {
@@ -159,10 +186,11 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   task.change_argument(by_id ? 1 : 0, static_cast<uint64_t>(child));
 }
 
-void Replayer::finish(const OrderPlan::Step& step, uint64_t number) {
+void Replayer::finish(State& state, const OrderPlan::Step& step, uint64_t number) {
   if (step.node == kNoNode || plan_.is_done(step.node)) return;
   plan_.done(step.node);
   if (anchor(step.node) < 0) return;
+  state.anchored = true;
   if (++anchors_done_ == branch_.order.size()) {
     report_.reached = report_.diverged.empty();
     go_live(number);
@@ -200,7 +228,7 @@ void Replayer::left(TracedTask& task) {
     if (task.last_result != child && !(task.last_result == 0 && task.call.number() == SYS_waitid))
       diverge("process " + std::to_string(child) + " is not there to be waited for", true);
   }
-  if (mine.current) finish(*mine.current, task.call.head().end);
+  if (mine.current) finish(mine, *mine.current, task.call.head().end);
   mine.current.reset();
   mine.forced = false;
 }
@@ -208,12 +236,12 @@ void Replayer::left(TracedTask& task) {
 void Replayer::forked(TracedTask& parent, TracedTask& /*child*/) {
   State& mine = state(parent);
   mine.forked = true;
-  if (mine.current) finish(*mine.current, parent.call.head().begin);
+  if (mine.current) finish(mine, *mine.current, parent.call.head().begin);
 }
 
 void Replayer::ended(TracedTask& task) {
   State& mine = state(task);
-  if (mine.current) finish(*mine.current, task.call.head().end);
+  if (mine.current) finish(mine, *mine.current, task.call.head().end);
   mine.current.reset();
   if (task.id() == task.process)
     if (const auto parent = states_.find(task.path.substr(0, task.path.rfind('.')));
@@ -291,12 +319,17 @@ bool Replayer::stuck(Tracer& tracer) {
   // Who is held, and why; the earliest of the cheapest kind goes.
   State* relaxed = nullptr;
   State* beyond = nullptr;
+  State* after_anchor = nullptr;
   std::string anchors;
   for (auto& [id, task] : tracer.tasks()) {
     if (!task.held && !task.resting) continue;
     State& mine = state(task);
     if (stands_for_early_signal(mine) && mine.awaited != 0) {
       anchors = describe(branch_.order[2]);
+      continue;
+    }
+    if (stands_after_anchor(mine)) {
+      after_anchor = &mine;
       continue;
     }
     if (!mine.current || mine.current->node == kNoNode) {
@@ -310,7 +343,11 @@ bool Replayer::stuck(Tracer& tracer) {
     else if (slot == nullptr || slot->current->node > node)
       slot = &mine;
   }
-  State* const go = relaxed != nullptr ? relaxed : beyond;
+  if (relaxed == nullptr && anchors_done_ == 0 && !anchors.empty() && !not_all_come_) {
+    not_all_come_ = true;
+    return true;
+  }
+  State* const go = relaxed != nullptr ? relaxed : beyond != nullptr ? beyond : after_anchor;
   if (go != nullptr) {
     go->forced = true;
     report_.relaxed++;

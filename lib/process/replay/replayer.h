@@ -8,6 +8,10 @@
 // counted. When nobody can move, the order is relaxed where that costs least: first a wait for
 // something that will not come, then tasks at the end of the cut, and last the anchors themselves:
 // then the branch has diverged.
+//
+// The first anchor waits until the other anchors' tasks stand at theirs, and whoever has made his
+// makes no further call before the last is made: the two calls stand next to each other, or what
+// the first one leads to could send the other task another way before it comes to its own.
 #pragma once
 
 #include <map>
@@ -16,6 +20,7 @@
 
 #include "lib/process/replay/order_plan.h"
 #include "lib/process/replay/replay_clock.h"
+#include "lib/process/replay/same_names.h"
 #include "lib/process/trace/tracer.h"
 
 namespace deadheat::process {
@@ -49,6 +54,7 @@ class Replayer : public Controller {
   bool keeps_turn() override { return live_; }
   int choose_turn(Tracer& tracer, const Turns::Free& turn) override;
   void interrupted(TracedTask& task) override;
+  bool may_bring_news(TracedTask& task) override;
   const WallClock* clock() override { return clock_.told() ? &clock_ : nullptr; }
   bool stuck(Tracer& tracer) override;
 
@@ -60,9 +66,10 @@ class Replayer : public Controller {
     const std::vector<OrderPlan::Step>* steps = nullptr;
     size_t next = 0;
     std::optional<OrderPlan::Step> current;
-    bool forced = false;   // goes whatever the plan says
-    bool forked = false;   // its current call has made the child
-    uint32_t strayed = 0;  // calls since the last that was recorded
+    bool forced = false;    // goes whatever the plan says
+    bool forked = false;    // its current call has made the child
+    bool anchored = false;  // has made its anchor's call
+    uint32_t strayed = 0;   // calls since the last that was recorded
     bool looked_for_end = false;
     int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
@@ -70,10 +77,11 @@ class Replayer : public Controller {
   };
   State& state(const TracedTask& task);
   bool matches(const Event& event, const TracedTask& task) const;
+  void learn_names(const Event& event, const TracedTask& task);
   void look_up(State& state, const TracedTask& task);
   void look_up_end(State& state);
   void note(const char* what, const Event& event, const TracedTask& task);
-  void finish(const OrderPlan::Step& step, uint64_t number);
+  void finish(State& state, const OrderPlan::Step& step, uint64_t number);
   bool is_to_be_met_early(const State& state) const;
   bool stands_for_early_signal(const State& state) const;
   bool is_to_end_first(const State& state) const;
@@ -82,6 +90,7 @@ class Replayer : public Controller {
   uint64_t next_in_recording(const State& state) const;
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);
+  bool stands_after_anchor(const State& state) const;
   bool parent_heard_of_others(const State& mine, const TracedTask& task) const;
   // On its way; and, if `open`, not blocked.
   bool has_signal(const TracedTask& task, int signal, bool open) const;
@@ -100,7 +109,9 @@ class Replayer : public Controller {
   OrderPlan plan_;
   double patience_s_;
   std::map<std::string, State> states_;
+  SameNames names_;
   size_t anchors_done_ = 0;
+  bool not_all_come_ = false;  // to their anchors: the first goes without them
   bool live_ = false;
   ReplayClock clock_;
   bool give_turn_anyway_ = false;

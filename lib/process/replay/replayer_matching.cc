@@ -2,7 +2,6 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "lib/process/replay/replayer.h"
 #include "lib/process/syscall_table.h"
@@ -37,17 +36,6 @@ bool is_about_a_descriptor(Effect effect) {
   }
 }
 
-// Equal, or names of temporary files that differ in one stretch of letters and digits: those may
-// come from a clock.
-bool is_same_name(std::string_view recorded, std::string_view now) {
-  if (recorded == now) return true;
-  if (recorded.size() != now.size() || recorded.find("tmp") == std::string_view::npos) return false;
-  const auto first = std::mismatch(recorded.begin(), recorded.end(), now.begin()).first;
-  const auto last = std::mismatch(recorded.rbegin(), recorded.rend(), now.rbegin()).first.base();
-  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
-  return last - first <= 12 && std::all_of(first, last, is_plain);
-}
-
 }  // namespace
 
 bool Replayer::matches(const Event& event, const TracedTask& task) const {
@@ -63,13 +51,24 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
   if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
     return false;
   if (head.number == SYS_clock_gettime && !same_first) return false;
+  const bool creates = makes_new_name(head.number, head.arguments) &&
+                       makes_new_name(head.number, task.call.head().arguments);
   for (uint16_t argument = 0; argument < 4; argument++) {
     if (!(entry.capture & (kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
     const std::string* now = task.call.path(argument);
-    if (recorded && now != nullptr && !is_same_name(*recorded, *now)) return false;
+    if (recorded && now != nullptr && !names_.same(*recorded, *now, creates)) return false;
   }
   return true;
+}
+
+void Replayer::learn_names(const Event& event, const TracedTask& task) {
+  if (!makes_new_name(event.head().number, event.head().arguments)) return;
+  for (uint16_t argument = 0; argument < 4; argument++) {
+    const auto recorded = event.path(argument);
+    const std::string* now = task.call.path(argument);
+    if (recorded && now != nullptr) names_.learn(*recorded, *now);
+  }
 }
 
 // Finds the recorded call that the task is about to make.
@@ -93,6 +92,7 @@ void Replayer::look_up(State& state, const TracedTask& task) {
       }
       if (one.node != kNoNode) plan_.done(one.node);
     }
+    learn_names(recording_.events()[step.event], task);
     state.next = at + 1;
     state.current = step;
     report_.matched++;

@@ -156,7 +156,7 @@ void Replayer::delivered(TracedTask& task, int signal) {
     if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || static_cast<int>(head.number) != signal)
       continue;
     mine.next = at + 1;
-    finish(step, head.end);
+    finish(mine, step, head.end);
     return;
   }
 }

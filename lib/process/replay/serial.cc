@@ -13,11 +13,23 @@ bool is_sleep(uint32_t number) {
          number == SYS_pselect6 || number == SYS_epoll_wait || number == SYS_epoll_pwait;
 }
 
+// How many ancestors two processes have in common, each counting as its own.
+size_t common(const std::string& one, const std::string& other) {
+  size_t parts = 0, at = 0;
+  while (at < one.size() && at < other.size() && one[at] == other[at]) parts += one[at++] == '.';
+  const bool whole =
+      (at == one.size() || one[at] == '.') && (at == other.size() || other[at] == '.');
+  return parts + whole;
+}
+
 }  // namespace
 
 bool Serial::may_go(TracedTask& task) {
-  if (turn_ == 0) turn_ = task.process;
-  if (created_.empty()) created_.push_back(task.process);
+  if (turn_ == 0) {
+    turn_ = task.process;
+    path_ = task.path;
+  }
+  if (created_.empty()) created_.push_back({task.process, task.path});
   // Death holds nobody up: a process that is ending has nothing more to do.
   return task.ending || task.process == turn_;
 }
@@ -30,40 +42,57 @@ void Serial::left(TracedTask& task) {
   sleeps_ += is_sleep(task.call.number());
   if ((calls_ < kMostCalls && sleeps_ < kMostSleeps) || created_.size() < 2) return;
   calls_ = sleeps_ = 0;
-  const auto mine = std::find(created_.begin(), created_.end(), turn_);
-  turn_ = mine == created_.end() || std::next(mine) == created_.end() ? created_.front()
-                                                                      : *std::next(mine);
+  auto next = std::find_if(created_.begin(), created_.end(),
+                           [&](const Process& one) { return one.id == turn_; });
+  if (next == created_.end() || ++next == created_.end()) next = created_.begin();
+  turn_ = next->id;
+  path_ = next->path;
 }
 
 void Serial::forked(TracedTask& parent, TracedTask& child) {
   if (child.process == parent.process) return;
-  created_.push_back(child.process);
-  if (policy_ == SerialPolicy::kChildFirst) turn_ = child.process;
+  created_.push_back({child.process, child.path});
+  if (policy_ != SerialPolicy::kChildFirst) return;
+  turn_ = child.process;
+  path_ = child.path;
+}
+
+// The nearest of kin; of those the policy's.
+void Serial::give_turn(const std::vector<Process>& waiting) {
+  const Process* next = nullptr;
+  size_t nearest = 0;
+  for (const Process& one : waiting) {
+    const size_t near = common(one.path, path_);
+    if (next != nullptr &&
+        (policy_ == SerialPolicy::kOldestFirst ? near <= nearest : near < nearest))
+      continue;
+    next = &one;
+    nearest = near;
+  }
+  turn_ = next == nullptr ? 0 : next->id;
+  path_ = next == nullptr ? "" : next->path;
 }
 
 void Serial::ended(TracedTask& task) {
   if (task.id() != task.process) return;
-  std::erase(created_, task.process);
+  std::erase_if(created_, [&](const Process& one) { return one.id == task.process; });
   if (turn_ != task.process) return;
   calls_ = sleeps_ = 0;
-  turn_ = created_.empty()                        ? 0
-          : policy_ == SerialPolicy::kOldestFirst ? created_.front()
-                                                  : created_.back();
+  give_turn(created_);
 }
 
-// The one whose turn it is waits for somebody: the next in the policy's order that stands at a
-// call.
+// The one whose turn it is waits for somebody: the next that stands at a call.
 bool Serial::stuck(Tracer& tracer) {
-  std::vector<int> waiting;
-  for (const int process : created_) {
+  std::vector<Process> waiting;
+  for (const Process& process : created_) {
     const auto& tasks = tracer.tasks();
     const bool stands = std::any_of(tasks.begin(), tasks.end(), [&](const auto& one) {
-      return one.second.process == process && one.second.held;
+      return one.second.process == process.id && one.second.held;
     });
-    if (stands && process != turn_) waiting.push_back(process);
+    if (stands && process.id != turn_) waiting.push_back(process);
   }
   if (waiting.empty()) return false;
-  turn_ = policy_ == SerialPolicy::kOldestFirst ? waiting.front() : waiting.back();
+  give_turn(waiting);
   return true;
 }
 

@@ -1,6 +1,11 @@
-// A linearised run: one process at a time, each as long as it can go on. Its outcome is one that no
-// overlap of calls can be blamed for, so a branch that ends like a serial run has done no harm.
+// A linearised run: one process at a time, each as long as it can go on; when it waits, those that
+// it started come before others, so that a script and the programs that it runs are one piece. Its
+// outcome is one that no overlap can be blamed for, so a branch that ends like a serial run has
+// done no harm.
 #pragma once
+
+#include <string>
+#include <vector>
 
 #include "lib/process/trace/tracer.h"
 
@@ -22,10 +27,17 @@ class Serial : public Controller {
   bool stuck(Tracer& tracer) override;
 
  private:
+  struct Process {
+    int id = 0;
+    std::string path;  // which child of which
+  };
+  void give_turn(const std::vector<Process>& waiting);
+
   SerialPolicy policy_;
   int turn_ = 0;                     // process whose turn it is; 0: whoever comes first
+  std::string path_;                 // of that process
   uint32_t calls_ = 0, sleeps_ = 0;  // since it was given
-  std::vector<int> created_;         // processes, oldest first
+  std::vector<Process> created_;     // oldest first
 };
 
 }  // namespace deadheat::process

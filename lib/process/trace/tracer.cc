@@ -253,8 +253,8 @@ void Tracer::kill_all() {
   }
 }
 
-// Every task stands, or sleeps in a call that no clock will end. Looked at twice: who was just
-// woken still looks asleep.
+// Every task stands, or sleeps in a call that no clock will end, or none that matters. Looked at
+// twice: who was just woken still looks asleep.
 bool Tracer::nobody_moves() {
   for (int look = 0; look < 2; look++) {
     for (auto& [id, task] : tasks_) {
@@ -263,7 +263,8 @@ bool Tracer::nobody_moves() {
       if (state == 'Z' || state == 'X' || state == '\0') continue;
       if (state == 't' || state == 'T') continue;
       if (state == 'D' && task.sleeps()) continue;
-      if (state != 'S' || task.tracee.waits_for_time()) return false;
+      if (state != 'S') return false;
+      if (task.tracee.waits_for_time() && controller_.may_bring_news(task)) return false;
     }
     siginfo_t news{};
     if (::waitid(P_ALL, 0, &news, WEXITED | WSTOPPED | WNOHANG | WNOWAIT | __WALL) == 0 &&

@@ -105,6 +105,8 @@ class Controller {
   virtual int choose_turn(Tracer&, const Turns::Free& turn) { return turn.waiting.front(); }
   // Not the machine's wall clock but this; null: the machine's.
   virtual const WallClock* clock() { return nullptr; }
+  // The task sleeps for some time: is anybody who is held to wait for what it does then?
+  virtual bool may_bring_news(TracedTask&) { return true; }
   // No task can go on by itself. True if something was changed that lets one.
   virtual bool stuck(Tracer&) { return false; }
 };

@@ -1,0 +1,70 @@
+#include "lib/process/replay/same_names.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#include <algorithm>
+#include <cctype>
+
+namespace deadheat::process {
+namespace {
+
+// They differ in one stretch of letters and digits; its length, 0 if they do not.
+size_t drawn_stretch(std::string_view recorded, std::string_view now) {
+  if (recorded.size() != now.size() || recorded == now) return 0;
+  const auto first = std::mismatch(recorded.begin(), recorded.end(), now.begin()).first;
+  const auto last = std::mismatch(recorded.rbegin(), recorded.rend(), now.rbegin()).first.base();
+  const auto is_plain = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; };
+  return std::all_of(first, last, is_plain) ? static_cast<size_t>(last - first) : 0;
+}
+
+std::string_view last_part(std::string_view path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+bool SameNames::same(std::string_view recorded, std::string_view now, bool creates) const {
+  // Of six random letters (mkstemp) the outer ones may be the same by chance; longer than twelve
+  // nobody draws.
+  constexpr size_t kLeast = 4, kMostDrawn = 12;
+  if (recorded == now) return true;
+  if (recorded.size() != now.size()) return false;
+  std::string told(recorded);
+  for (const auto& [then, today] : drawn_)
+    for (size_t at = told.find(then); at != std::string::npos; at = told.find(then, at + 1))
+      told.replace(at, then.size(), today);
+  const size_t stretch = drawn_stretch(told, now);
+  // A name that says what it is may also come from a clock, and be looked at before it is made.
+  if (told == now ||
+      (stretch > 0 && stretch <= kMostDrawn && recorded.find("tmp") != recorded.npos))
+    return true;
+  return creates && stretch >= kLeast && stretch <= kMostDrawn;
+}
+
+void SameNames::learn(std::string_view recorded, std::string_view now) {
+  const std::string_view then = last_part(recorded), today = last_part(now);
+  if (then == today || drawn_.size() >= kMost) return;
+  drawn_.emplace_back(then, today);
+}
+
+bool makes_new_name(uint32_t number, const uint64_t* arguments) {
+  constexpr uint64_t kNew = O_CREAT | O_EXCL;
+  switch (number) {
+    case SYS_open:
+      return (arguments[1] & kNew) == kNew;
+    case SYS_openat:
+      return (arguments[2] & kNew) == kNew;
+    case SYS_mkdir:
+    case SYS_mkdirat:
+    case SYS_mknod:
+    case SYS_mknodat:
+    case SYS_symlink:
+    case SYS_symlinkat:
+    case SYS_link:
+    case SYS_linkat:
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace deadheat::process
