@@ -217,8 +217,8 @@ Status Campaign::decided(size_t index, std::list<Job>& jobs) {
                   " of " + std::to_string(out_.references.undisturbed);
   }
   if (comparison.is_proof()) {
-    if (was_harmful) return keep(result);
     result.differences = comparison.differences();
+    if (was_harmful) return keep(result);
     return harmful(result, index, true, jobs);
   }
   jobs.remove_if([&](const Job& job) {

@@ -1,6 +1,7 @@
 #include "lib/process/campaign/comparison.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace deadheat::process {
 namespace {
@@ -15,24 +16,45 @@ bool hangs(const std::vector<Difference>& differences) {
 
 Comparison::Comparison(const Branch& branch, std::vector<Difference> differences,
                        bool also_undisturbed)
-    : differences_(std::move(differences)),
-      wanted_changed_(hangs(differences_) ? kLongRuns : kRuns),
+    : wanted_changed_(hangs(differences) ? kLongRuns : kRuns),
       may_miss_(also_undisturbed || wanted_changed_ < kRuns ? 0 : 1),
-      may_fail_as_recorded_(is_flip(branch) ? 0 : 1) {}
+      may_fail_as_recorded_(is_flip(branch) ? 0 : 1) {
+  for (Difference& one : differences) broken_.push_back({std::move(one)});
+}
 
 void Comparison::add_changed(bool followed, const std::vector<Difference>& failed) {
   changed_++;
-  failed_ += followed && has_in_common(failed, differences_);
+  for (Broken& one : broken_) one.changed += followed && has_in_common(failed, {one.difference});
 }
 
 void Comparison::add_recorded(bool followed, const std::vector<Difference>& failed) {
   recorded_++;
   not_followed_ += !followed;
-  failed_as_recorded_ += followed && has_in_common(failed, differences_);
+  for (Broken& one : broken_)
+    one.as_recorded += followed && has_in_common(failed, {one.difference});
+}
+
+const Comparison::Broken& Comparison::best() const {
+  const auto rank = [&](const Broken& one) {
+    return std::pair{one.as_recorded > may_fail_as_recorded_, -one.changed};
+  };
+  return *std::min_element(broken_.begin(), broken_.end(),
+                           [&](const Broken& a, const Broken& b) { return rank(a) < rank(b); });
+}
+
+bool Comparison::can_be_proven(const Broken& one) const {
+  return changed_ - one.changed <= may_miss_ && one.as_recorded <= may_fail_as_recorded_;
+}
+
+std::vector<Difference> Comparison::differences() const {
+  std::vector<Difference> left;
+  for (const Broken& one : broken_)
+    if (can_be_proven(one)) left.push_back(one.difference);
+  return left;
 }
 
 bool Comparison::is_refuted() const {
-  return changed_ - failed_ > may_miss_ || fails_as_recorded() || not_followed_ > kNotFollowed;
+  return !can_be_proven(best()) || not_followed_ > kNotFollowed;
 }
 
 bool Comparison::is_proof() const {
@@ -43,9 +65,9 @@ std::string Comparison::describe() const {
   const auto of = [](int some, int all) {
     return std::to_string(some) + " of " + std::to_string(all);
   };
-  std::string text = "it fails in this order in " + of(failed_ + 1, changed_ + 1);
+  std::string text = "it fails in this order in " + of(best().changed + 1, changed_ + 1);
   if (recorded_ > not_followed_)
-    text += ", in the recorded one in " + of(failed_as_recorded_, recorded_ - not_followed_);
+    text += ", in the recorded one in " + of(best().as_recorded, recorded_ - not_followed_);
   return text + " runs";
 }
 

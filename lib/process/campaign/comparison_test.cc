@@ -42,6 +42,20 @@ TEST(Comparison, ProofIsNearlyEachTimeAndNeverAsRecorded) {
   EXPECT_TRUE(after(flip(), false, "+++++++", "?.??...").is_refuted());
 }
 
+TEST(Comparison, EachThingThatBrokeIsCountedByItself) {
+  const std::vector<Difference> both = {kBroken[0], kOther[0]};
+  Comparison comparison(flip(), both, false);
+  for (int run = 0; run < Comparison::kRuns; run++) {
+    comparison.add_changed(true, both);
+    comparison.add_recorded(true, run == 0 ? kOther : std::vector<Difference>{});
+  }
+  EXPECT_TRUE(comparison.is_proof()) << "the exit status comes with the changed order alone";
+  ASSERT_EQ(comparison.differences().size(), 1u);
+  EXPECT_EQ(comparison.differences()[0].consequence, kBroken[0].consequence);
+  comparison.add_recorded(true, kBroken);
+  EXPECT_TRUE(comparison.is_refuted()) << "no longer";
+}
+
 TEST(Comparison, NoMissWhereUndisturbedRunsFailToo) {
   EXPECT_TRUE(after(flip(), true, "+++++++", ".......").is_proof());
   EXPECT_TRUE(after(flip(), true, "+++.", "").is_refuted());

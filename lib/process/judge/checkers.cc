@@ -17,6 +17,8 @@ using model::ConsequenceKind;
 
 constexpr size_t kMostShown = 200;  // of a line
 
+constexpr std::string_view kNewError = "an error that no other run had: ";
+
 // Signals that a program brings upon itself; others are sent, and to be ended by those is often
 // meant.
 constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
@@ -132,8 +134,7 @@ class Judge {
     const auto look = [&](const std::vector<std::string>& lines, const std::string& where) {
       for (const std::string& line : lines)
         if (is_error_line(line) && !known.contains(line))
-          return add(ConsequenceKind::kOutputDiffers,
-                     "an error that no other run had: " + shown(line), where);
+          return add(ConsequenceKind::kOutputDiffers, std::string(kNewError) + shown(line), where);
     };
     look(seen_.err, "standard error");
     if (output_varies_) look(seen_.out, "standard output");  // otherwise compared as a whole
@@ -181,9 +182,17 @@ std::vector<Difference> judge(const Outcome& outcome, const Reference& reference
 }
 
 bool fails(const std::vector<Difference>& differences) {
-  return std::any_of(differences.begin(), differences.end(), [](const Difference& one) {
-    return one.consequence.kind > ConsequenceKind::kOutputDiffers;
-  });
+  const auto any = [&](auto holds) {
+    return std::any_of(differences.begin(), differences.end(), holds);
+  };
+  const auto of_a_command = [](const Difference& one) {
+    return one.consequence.kind == ConsequenceKind::kExitStatus && !one.object.empty();
+  };
+  return any([&](const Difference& one) {
+           return one.consequence.kind > ConsequenceKind::kOutputDiffers && !of_a_command(one);
+         }) ||
+         (any(of_a_command) &&
+          any([](const Difference& one) { return one.consequence.detail.starts_with(kNewError); }));
 }
 
 std::string what_broke(const std::vector<Difference>& differences) {

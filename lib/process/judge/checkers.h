@@ -36,7 +36,8 @@ class Reference {
 std::vector<Difference> judge(const Outcome& outcome, const Reference& reference,
                               const Reference& more = {});
 
-// More than another output: a status, an error, a crash, a hang.
+// More than another output: a status, a crash, a hang, a command that failed and says so. Who comes
+// second in a fair contest (ln -s, mkdir) fails as well, and is silent about it.
 bool fails(const std::vector<Difference>& differences);
 
 // All of it, in any order: what one cause is known by.
@@ -46,6 +47,5 @@ std::string what_broke(const std::vector<Difference>& differences);
 bool is_error_line(std::string_view line);
 // x.log, or below a folder "log".
 bool is_log(std::string_view path);
-// A program whose status is an answer (test, grep, cmp ...): failing is no failure by itself.
 
 }  // namespace deadheat::process

@@ -151,6 +151,53 @@ bool is_same_but_for_order(const std::vector<Index>& runs, std::string_view name
   return words.has_value();
 }
 
+// Files that lie in one folder in one run and in another in the next, whoever took them: known by
+// what they are called and hold.
+using Wanderers = std::map<std::pair<std::string_view, uint64_t>, std::set<std::string_view>>;
+
+std::pair<std::string_view, std::string_view> folder_and_name(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  if (slash == std::string_view::npos) return {"", name};
+  return {name.substr(0, slash), name.substr(slash + 1)};
+}
+
+bool was_made(State file) {
+  return file != nullptr && file->kind == FileKind::kFile && !file->existed;
+}
+
+// How often it lies somewhere is the same in all runs, and in this one.
+Wanderers find_wanderers(const std::vector<Index>& runs, const Index& now) {
+  Wanderers folders;
+  std::map<std::pair<std::string_view, uint64_t>, std::set<size_t>> copies;
+  const auto count = [&](const Index& run) {
+    std::map<std::pair<std::string_view, uint64_t>, size_t> here;
+    for (const auto& [name, file] : run) {
+      if (!was_made(file)) continue;
+      const auto [folder, last] = folder_and_name(name);
+      here[{last, file->digest}]++;
+    }
+    return here;
+  };
+  for (const Index& run : runs) {
+    for (const auto& [name, file] : run) {
+      const auto [folder, last] = folder_and_name(name);
+      if (was_made(file)) folders[{last, file->digest}].insert(folder);
+    }
+    for (const auto& [what, many] : count(run)) copies[what].insert(many);
+  }
+  auto here = count(now);
+  std::erase_if(folders, [&](const auto& one) {
+    const std::set<size_t>& many = copies[one.first];
+    return one.second.size() < 2 || many.size() != 1 || *many.begin() != here[one.first];
+  });
+  return folders;
+}
+
+bool wanders(const Wanderers& wanderers, State file) {
+  if (!was_made(file)) return false;
+  return wanderers.contains({folder_and_name(file->name).second, file->digest});
+}
+
 }  // namespace
 
 std::vector<std::string> words_in(const std::vector<std::string>& lines) {
@@ -177,9 +224,11 @@ std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
     runs.push_back(index_of(run->files));
     for (const auto& [name, file] : runs.back()) names.insert(name);
   }
+  const Wanderers wanderers = find_wanderers(runs, now);
   std::vector<Difference> found;
   for (const std::string_view name : names) {
     State file = find(now, name), usual = find(runs[0], name);
+    if (wanders(wanderers, file) || (file == nullptr && wanders(wanderers, usual))) continue;
     bool varies = false, known = false;
     for (const Index& run : runs) {
       State other = find(run, name);
