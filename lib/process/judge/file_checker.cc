@@ -152,51 +152,56 @@ bool is_same_but_for_order(const std::vector<Index>& runs, std::string_view name
 }
 
 // Files that lie in one folder in one run and in another in the next, whoever took them: known by
-// what they are called and hold.
-using Wanderers = std::map<std::pair<std::string_view, uint64_t>, std::set<std::string_view>>;
-
-std::pair<std::string_view, std::string_view> folder_and_name(std::string_view name) {
-  const size_t slash = name.rfind('/');
-  if (slash == std::string_view::npos) return {"", name};
-  return {name.substr(0, slash), name.substr(slash + 1)};
-}
-
-bool was_made(State file) {
-  return file != nullptr && file->kind == FileKind::kFile && !file->existed;
-}
-
-// How often it lies somewhere is the same in all runs, and in this one.
-Wanderers find_wanderers(const std::vector<Index>& runs, const Index& now) {
-  Wanderers folders;
-  std::map<std::pair<std::string_view, uint64_t>, std::set<size_t>> copies;
-  const auto count = [&](const Index& run) {
-    std::map<std::pair<std::string_view, uint64_t>, size_t> here;
-    for (const auto& [name, file] : run) {
-      if (!was_made(file)) continue;
-      const auto [folder, last] = folder_and_name(name);
-      here[{last, file->digest}]++;
+// what they are called and hold. How many there are is the same in each run.
+class Wanderers {
+ public:
+  Wanderers(const std::vector<Index>& runs, const Index& now) : now_(count(now)) {
+    std::map<What, std::set<std::set<std::string_view>>> places;
+    std::map<What, std::vector<size_t>> numbers;  // of each run
+    for (const Index& run : runs) {
+      for (const auto& [what, files] : count(run)) {
+        numbers[what].push_back(files.size());
+        std::set<std::string_view> folders;
+        for (const State file : files) folders.insert(parts(file).first);
+        places[what].insert(std::move(folders));
+      }
     }
-    return here;
-  };
-  for (const Index& run : runs) {
-    for (const auto& [name, file] : run) {
-      const auto [folder, last] = folder_and_name(name);
-      if (was_made(file)) folders[{last, file->digest}].insert(folder);
+    for (const auto& [what, many] : numbers) {
+      const bool always = many == std::vector<size_t>(runs.size(), many.front());
+      if (always && places[what].size() > 1) usual_[what] = many.front();
     }
-    for (const auto& [what, many] : count(run)) copies[what].insert(many);
   }
-  auto here = count(now);
-  std::erase_if(folders, [&](const auto& one) {
-    const std::set<size_t>& many = copies[one.first];
-    return one.second.size() < 2 || many.size() != 1 || *many.begin() != here[one.first];
-  });
-  return folders;
-}
 
-bool wanders(const Wanderers& wanderers, State file) {
-  if (!was_made(file)) return false;
-  return wanderers.contains({folder_and_name(file->name).second, file->digest});
-}
+  // Lies elsewhere than in other runs, and no more than that.
+  bool moved(State file) const {
+    const auto usual = is_made(file) ? usual_.find(what(file)) : usual_.end();
+    const auto here = usual == usual_.end() ? now_.end() : now_.find(usual->first);
+    return here != now_.end() && here->second.size() == usual->second;
+  }
+  // Lies nowhere, though each run has it somewhere.
+  bool lost(State file) const { return usual_.contains(what(file)) && !now_.contains(what(file)); }
+
+ private:
+  using What = std::pair<std::string_view, uint64_t>;  // the last part of the name, the content
+  static bool is_made(State file) {
+    return file != nullptr && file->kind == FileKind::kFile && !file->existed;
+  }
+  static std::pair<std::string_view, std::string_view> parts(State file) {
+    const std::string_view name = file->name;
+    const size_t slash = name.rfind('/');
+    return {name.substr(0, slash == name.npos ? 0 : slash), name.substr(slash + 1)};
+  }
+  static What what(State file) { return {parts(file).second, file->digest}; }
+  static std::map<What, std::vector<State>> count(const Index& run) {
+    std::map<What, std::vector<State>> files;
+    for (const auto& [name, file] : run)
+      if (is_made(file)) files[what(file)].push_back(file);
+    return files;
+  }
+
+  std::map<What, size_t> usual_;
+  std::map<What, std::vector<State>> now_;
+};
 
 }  // namespace
 
@@ -224,17 +229,18 @@ std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
     runs.push_back(index_of(run->files));
     for (const auto& [name, file] : runs.back()) names.insert(name);
   }
-  const Wanderers wanderers = find_wanderers(runs, now);
+  const Wanderers wanderers(runs, now);
   std::vector<Difference> found;
   for (const std::string_view name : names) {
     State file = find(now, name), usual = find(runs[0], name);
-    if (wanders(wanderers, file) || (file == nullptr && wanders(wanderers, usual))) continue;
+    if (wanderers.moved(file == nullptr ? usual : file)) continue;
     bool varies = false, known = false;
     for (const Index& run : runs) {
       State other = find(run, name);
       varies = varies || !same(other, usual);
       known = known || same(file, other);
     }
+    if (file == nullptr && usual != nullptr && wanderers.lost(usual)) known = varies = false;
     if (known) continue;
     if (varies && file != nullptr && file->text && is_same_but_for_order(runs, name))
       known = words_in(file->lines) == words_in(usual->lines);

@@ -1,0 +1,60 @@
+// When the calls of a changed order may go, and which names are the same in a repeated run.
+#include "lib/process/replay/order_plan.h"
+
+#include <gtest/gtest.h>
+#include <sys/syscall.h>
+
+#include "lib/process/model/event_script.h"
+#include "lib/process/replay/same_names.h"
+
+namespace deadheat::process {
+namespace {
+
+// Both look first and then make it: whose look is turned round must not run ahead of the other's.
+TEST(OrderPlan, TheFirstAnchorWaitsUntilTheOthersAreNext) {
+  Two script;
+  const uint32_t looks = script.path_call(2, "access", "/w/lock", -ENOENT);
+  const uint32_t makes = script.path_call(2, "mkdir", "/w/lock", 0);
+  const uint32_t other_looks = script.path_call(3, "access", "/w/lock", 0);
+  const Examined e(script);
+  Branch flip = unchanged(e.model);
+  flip.order = {e.node(other_looks), e.node(makes)};
+  OrderPlan plan(e.recording, e.model, flip);
+  EXPECT_FALSE(plan.anchors_are_next());
+  plan.done(e.node(other_looks));
+  EXPECT_FALSE(plan.anchors_are_next()) << "that one is an anchor itself";
+  plan.done(e.node(looks));
+  plan.done(e.node(looks));
+  EXPECT_TRUE(plan.anchors_are_next());
+}
+
+TEST(SameNames, DrawnOnesAreLearntWhereTheyAreMade) {
+  SameNames names;
+  EXPECT_FALSE(names.same("./sedAb12Cd", "./sedxY90kk", false));
+  EXPECT_TRUE(names.same("./sedAb12Cd", "./sedxY90kk", true));
+  names.learn("./sedAb12Cd", "./sedxY90kk");
+  EXPECT_TRUE(names.same("/w/sedAb12Cd", "/w/sedxY90kk", false)) << "whoever says it";
+  EXPECT_TRUE(names.same("sedAb12Cd.bak", "sedxY90kk.bak", false));
+  EXPECT_FALSE(names.same("./sedQQ12QQ", "./sedxY90kk", false));
+}
+
+TEST(SameNames, ChosenOnesAreNotTheSame) {
+  const SameNames names;
+  EXPECT_TRUE(names.same("out/a.o", "out/a.o", false));
+  EXPECT_FALSE(names.same("file1", "file2", true));
+  EXPECT_FALSE(names.same("part-one", "part-eleven", true)) << "another length";
+  EXPECT_FALSE(names.same("alpha/beta", "gamma.zeta", true)) << "more than a stretch of letters";
+  EXPECT_TRUE(names.same("/tmp/x1", "/tmp/x2", false)) << "says that it is temporary";
+}
+
+TEST(SameNames, CallsThatMakeANewName) {
+  const uint64_t exclusive[6] = {0, 0, O_CREAT | O_EXCL | O_RDWR};
+  const uint64_t shared[6] = {0, 0, O_CREAT | O_RDWR};
+  EXPECT_TRUE(makes_new_name(SYS_openat, exclusive));
+  EXPECT_FALSE(makes_new_name(SYS_openat, shared));
+  EXPECT_TRUE(makes_new_name(SYS_symlinkat, shared));
+  EXPECT_FALSE(makes_new_name(SYS_rename, shared));
+}
+
+}  // namespace
+}  // namespace deadheat::process

@@ -1,0 +1,105 @@
+"""What proc check says of everyday scripts, each with its safe twin: lock folders, contests, queues, counters, make -j, sed -i.
+
+usage: orders_test.py DEADHEAT
+"""
+import os
+import re
+import unittest
+
+from process_case import ProcessCase, main
+
+# Much to do before: nothing goes wrong, unless somebody interferes.
+SLOWLY = "i=0; while [ $i -lt 40000 ]; do i=$((i+1)); done"
+
+# Reading and writing are two programs of one script.
+COUNTER = """
+echo 0 >count
+up() { %s; n=$(cat count); echo $((n+1)) >count; %s; }
+up &
+(""" + SLOWLY + """; up) &
+wait
+echo count $(cat count)
+"""
+LOCK_FOLDER = COUNTER % ("until mkdir lock 2>/dev/null; do sleep 0.02; done", "rmdir lock")
+
+CONTEST = "for one in 1 2 3 4; do (%s) & done; wait"
+
+QUEUE = """
+mkdir queue done1 done2 done3
+for one in 1 2 3 4 5; do echo $one >queue/$one; done
+worker() { for one in queue/*; do mv $one done$1/ 2>/dev/null; done; }
+worker 1 & worker 2 & worker 3 & wait
+cat done*/* | sort
+"""
+
+MAKEFILE = """
+all: first second
+first: made.h
+	cat made.h >first
+second:%s
+	""" + SLOWLY.replace("$", "$$") + """; cat made.h >second
+made.h:
+	echo 1 >made.h
+"""
+
+EDIT = """
+printf 'a=1\\nb=1\\n' >settings
+%s sed -i s/a=1/a=2/ settings &
+(""" + SLOWLY + """; %s sed -i s/b=1/b=2/ settings) &
+wait
+grep -q a=2 settings && grep -q b=2 settings
+"""
+
+
+class Orders(ProcessCase):
+    def check(self, *command, options=()):
+        done = self.or_skip(self.proc("check", "--verbose", "--time", "20", "--keep", "rec", *options, "--", *command))
+        os.rename(self.path("rec"), self.path(f"rec{len(os.listdir(self.folder))}"))
+        return done
+
+    def script(self, text, options=()):
+        return self.check("sh", "-c", f"mkdir w; cd w\n{text}", options=options)
+
+    def assert_harmful(self, done, words):
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertIn(words, re.sub(r"\s+", " ", done.stdout))
+
+    def assert_safe(self, done):
+        self.assertEqual(done.returncode, 0, done.stderr + done.stdout)
+        self.assertIn(" 0 harmful", done.stderr)
+
+    def test_a_counter(self):
+        self.assert_harmful(self.script(COUNTER % (":", ":")), 'Printed "count 1"')
+
+    def test_a_lock_folder(self):
+        self.assert_safe(self.script(LOCK_FOLDER))
+
+    def test_a_contest(self):
+        self.assert_safe(self.script(CONTEST % 'ln -s $one winner 2>/dev/null && echo "$one won"'))
+
+    def test_a_queue(self):
+        self.assert_safe(self.script(QUEUE))
+
+    def test_a_dependency_that_make_does_not_know(self):
+        self.write("Makefile", MAKEFILE % "")
+        self.assert_harmful(self.check("make", "-s", "-j2"), "No such file")
+        self.write("Makefile", MAKEFILE % " made.h")
+        self.assert_safe(self.check("make", "-s", "-j2"))
+
+    @unittest.skipIf(os.getuid() != 0, "the bpf source needs root")
+    def test_names_that_are_drawn_anew(self):
+        options = ("--source", "bpf")
+        self.assert_harmful(self.script(EDIT % ("", ""), options), 'has "')
+        self.assert_safe(self.script(EDIT % ("flock lock", "flock lock"), options))
+
+    def test_a_command_that_fails_by_itself(self):
+        done = self.script("exit 3")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertEqual(done.stderr.count("recorded once more"), 3, done.stderr)
+        done = self.check("./nowhere")
+        self.assertEqual(done.returncode, 127, done.stderr)
+        self.assertNotIn("once more", done.stderr)
+
+
+if __name__ == "__main__":
+    main()
