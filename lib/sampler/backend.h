@@ -20,6 +20,8 @@ struct LoadedModule {
   std::string path;
   uint64_t bias = 0;            // address in the target = address in the file + bias
   uint64_t begin = 0, end = 0;  // of all its mappings
+  std::string file{};           // where it can be read, if not at its path
+  const std::string& readable() const { return file.empty() ? path : file; }
   friend bool operator==(const LoadedModule&, const LoadedModule&) = default;
 };
 

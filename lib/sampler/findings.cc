@@ -18,9 +18,9 @@ class Names {
   explicit Names(const std::vector<LoadedModule>& modules, symbols::Symbolizer& symbolizer)
       : modules_(modules), symbolizer_(symbolizer) {
     for (const LoadedModule& module : modules) {
-      auto image = symbols::ElfImage::open(module.path);
-      ids_.push_back(
-          symbolizer.module(module.path, image ? image.value()->build_id() : std::string()));
+      auto image = symbols::ElfImage::open(module.readable());
+      ids_.push_back(symbolizer.module(
+          module.path, image ? image.value()->build_id() : std::string(), module.file));
     }
   }
 

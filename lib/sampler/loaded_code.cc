@@ -23,7 +23,7 @@ ModuleCode* LoadedCode::code_of(int module) {
   const auto at = static_cast<size_t>(module);
   if (!opened_[at]) {
     opened_[at] = true;
-    auto code = ModuleCode::open(modules_[at].path);
+    auto code = ModuleCode::open(modules_[at].readable());
     if (code) codes_[at] = std::move(code).value();
   }
   return codes_[at].get();

@@ -100,12 +100,12 @@ bool Session::wanted(const std::string& path) const {
 void Session::load_modules() {
   code_.update(backend_.modules());
   for (const int number : code_.take_fresh()) {
-    const std::string& path = code_.module(number).path;
-    if (!wanted(path)) continue;
+    const LoadedModule& module = code_.module(number);
+    if (!wanted(module.path)) continue;
     if (sites_.empty() && placed_.empty())
-      add_module(decoding_.decode(number, path));
+      add_module(decoding_.decode(number, module.readable()));
     else
-      decoding_.later(number, path);
+      decoding_.later(number, module.readable());
   }
   if (auto ready = decoding_.take_ready(); ready && ready->number >= old_modules_)
     add_module(std::move(*ready));

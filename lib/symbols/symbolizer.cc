@@ -18,12 +18,14 @@ std::string symbol_name(const Symbol& symbol) {
 
 }  // namespace
 
-Symbolizer::ModuleId Symbolizer::module(const std::string& path, const std::string& build_id) {
+Symbolizer::ModuleId Symbolizer::module(const std::string& path, const std::string& build_id,
+                                        const std::string& file) {
   const auto [entry, added] = ids_.try_emplace(path + '\0' + build_id, modules_.size());
   if (added) {
     modules_.push_back(std::make_unique<Module>());
     modules_.back()->path = path;
     modules_.back()->build_id = build_id;
+    modules_.back()->file = file;
   }
   return entry->second;
 }
@@ -31,7 +33,7 @@ Symbolizer::ModuleId Symbolizer::module(const std::string& path, const std::stri
 void Symbolizer::open(Module& module) {
   module.opened = true;
   if (!module.path.starts_with('/')) return;  // "[vdso]" and what has no file
-  auto image = ElfImage::open(module.path);
+  auto image = ElfImage::open(module.file.empty() ? module.path : module.file);
   std::string why;
   if (!image) {
     why = image.error().message;

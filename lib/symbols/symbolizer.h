@@ -32,8 +32,10 @@ class Symbolizer {
 
   explicit Symbolizer(SymbolizerOptions options = {}) : options_(std::move(options)) {}
 
-  // `build_id` as the process had it; empty when it is not known.
-  ModuleId module(const std::string& path, const std::string& build_id);
+  // `build_id` as the process had it; empty when it is not known. `file`: where it can be read, if
+  // not at its path.
+  ModuleId module(const std::string& path, const std::string& build_id,
+                  const std::string& file = {});
   const std::string& path(ModuleId module) const { return modules_[module]->path; }
   const std::string& build_id(ModuleId module) const { return modules_[module]->build_id; }
 
@@ -57,7 +59,7 @@ class Symbolizer {
 
  private:
   struct Module {
-    std::string path, build_id;
+    std::string path, build_id, file;
     std::unique_ptr<ElfImage> image,
         debug;  // either may be missing; debug has the DWARF if not null
     std::unique_ptr<DwarfIndex> dwarf;

@@ -1,7 +1,5 @@
 #include "lib/sampler/ptrace/maps.h"
 
-#include <unistd.h>
-
 #include <cinttypes>
 #include <cstdio>
 #include <set>
@@ -36,12 +34,12 @@ std::vector<Line> lines_of(const std::string& maps) {
 
 }  // namespace
 
-std::vector<LoadedModule> modules_in(const std::string& maps, int process) {
+std::vector<LoadedModule> modules_in(const std::string& maps, MappedFiles& files) {
   const std::vector<Line> lines = lines_of(maps);
   std::vector<LoadedModule> out;
   for (size_t i = 0; i < lines.size(); ++i) {
     if (lines[i].path.empty() || lines[i].path[0] != '/' || lines[i].offset != 0) continue;
-    LoadedModule module{lines[i].path, 0, lines[i].begin, lines[i].end};
+    LoadedModule module{without_deleted(lines[i].path), 0, lines[i].begin, lines[i].end};
     bool executable = false;
     // A file's mappings follow each other; its zero-initialised end has no name and is not needed.
     for (size_t k = i;
@@ -51,11 +49,10 @@ std::vector<LoadedModule> modules_in(const std::string& maps, int process) {
       executable |= lines[k].executable;
     }
     if (!executable) continue;
-    // In another mount namespace, or replaced on disk: the file that runs is still there.
-    const std::string inside = "/proc/" + std::to_string(process) + "/root" + module.path;
-    if (::access(module.path.c_str(), R_OK) != 0 && ::access(inside.c_str(), R_OK) == 0)
-      module.path = inside;
-    auto image = symbols::ElfImage::open(module.path);
+    const std::string& file = files.readable(module.path, lines[i].begin, lines[i].end);
+    if (file.empty()) continue;
+    if (file != module.path) module.file = file;
+    auto image = symbols::ElfImage::open(file);
     if (!image) continue;
     module.bias = module.begin - image.value()->first_address();
     out.push_back(std::move(module));

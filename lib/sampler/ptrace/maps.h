@@ -6,11 +6,12 @@
 #include <vector>
 
 #include "lib/sampler/backend.h"
+#include "lib/sampler/ptrace/mapped_files.h"
 
 namespace deadheat::sampler {
 
-// Files with executable mappings; their paths as this process can open them.
-std::vector<LoadedModule> modules_in(const std::string& maps, int process);
+// Files with executable mappings, as far as they can be read.
+std::vector<LoadedModule> modules_in(const std::string& maps, MappedFiles& files);
 uint64_t main_stack_end(const std::string& maps);  // 0 when it is not there
 
 }  // namespace deadheat::sampler

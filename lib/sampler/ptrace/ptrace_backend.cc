@@ -231,19 +231,20 @@ bool PtraceBackend::read(uint64_t address, std::span<uint8_t> into) {
 }
 
 std::vector<LoadedModule> PtraceBackend::modules() {
+  catches_trap_ = catches_trap(process_);
   auto text = read_file("/proc/" + std::to_string(process_) + "/maps");
   if (!text) return {};
   if (text.value() == maps_text_) return modules_;
   maps_text_ = std::move(text).value();
   stack_end_ = main_stack_end(maps_text_);
-  auto now = modules_in(maps_text_, process_);
+  auto now = modules_in(maps_text_, files_);
   if (now != modules_) unwinder_.reset();
   modules_ = std::move(now);
   return modules_;
 }
 
 std::vector<uint64_t> PtraceBackend::stack(int task) {
-  if (!unwinder_) unwinder_ = std::make_unique<Unwinder>(process_);
+  if (!unwinder_) unwinder_ = std::make_unique<Unwinder>(process_, modules());
   return unwinder_->stack(task);
 }
 

@@ -17,6 +17,7 @@
 #include "lib/base/result.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/sampler/backend.h"
+#include "lib/sampler/ptrace/mapped_files.h"
 #include "lib/sampler/ptrace/task.h"
 #include "lib/sampler/ptrace/unwind.h"
 
@@ -89,7 +90,7 @@ class PtraceBackend : public Backend {
 
   int process_;
   bool started_ = false, over_ = false, detached_ = false, detaching_ = false;
-  bool asked_by_person_ = false;
+  bool asked_by_person_ = false, catches_trap_ = false;
   int end_status_ = 0, asked_by_ = 0;
   ScopedFd memory_;
   std::map<int, PtraceTask> tasks_;
@@ -109,6 +110,7 @@ class PtraceBackend : public Backend {
   uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0;
   std::string maps_text_;
   std::vector<LoadedModule> modules_;
+  MappedFiles files_;
 };
 
 }  // namespace deadheat::sampler

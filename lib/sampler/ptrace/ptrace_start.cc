@@ -38,7 +38,7 @@ Error seize_error(int process, int number) {
 
 }  // namespace
 
-PtraceBackend::PtraceBackend(int process) : process_(process) {}
+PtraceBackend::PtraceBackend(int process) : process_(process), files_(process) {}
 
 PtraceBackend::~PtraceBackend() { detach(); }
 

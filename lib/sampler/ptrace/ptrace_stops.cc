@@ -1,7 +1,9 @@
 // What a stop means, and what is done about it.
 #include <fcntl.h>
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,13 @@ constexpr uint8_t kBreakpoint = 0xcc;
 
 bool is_job_control(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
+}
+
+// The events tell by the signal at the child's end, not by its memory: clone(CLONE_VM | SIGCHLD)
+// comes as a fork. Where the kernel cannot compare, only a fork is taken for a copy.
+bool shares_memory(int parent, int child, int event) {
+  const long different = ::syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0);
+  return different < 0 ? event != PTRACE_EVENT_FORK : different == 0;
 }
 
 }  // namespace
@@ -49,6 +58,7 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_STOP) {
     task.interrupted = false;
+    unblock_trap_in_handler(task);
     task.listening = is_job_control(signal);
     if (!task.listening) {
       note_pc(task);
@@ -61,6 +71,7 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   if (event != 0) return on_event(task, event);
   if (signal == SIGTRAP) return on_trap(task);
   task.signal = signal;
+  if (catches_trap_) stop_in_handler(task);
   resume(task);
 }
 
@@ -103,6 +114,8 @@ void PtraceBackend::on_trap(PtraceTask& task) {
     return resume(task);
   }
   task.signal = SIGTRAP;  // the program's own
+  catches_trap_ = catches_trap(process_);
+  if (catches_trap_) stop_in_handler(task);
   resume(task);
 }
 
@@ -129,6 +142,8 @@ void PtraceBackend::on_exec(int id) {
   unwinder_.reset();
   modules_.clear();
   maps_text_.clear();
+  files_.forget();
+  catches_trap_ = false;
   disarm_all();
   PtraceTask& task = tasks_[id];
   task.id = id;
@@ -155,7 +170,7 @@ void PtraceBackend::on_child_of(int parent, int event) {
   // nothing any more.
   if (group == 0) return;
   // A copy is cleaned and let go. What may share the memory forbids breakpoints in it.
-  const Child kind = event == PTRACE_EVENT_FORK ? Child::kCopy : Child::kShares;
+  const Child kind = shares_memory(parent, child, event) ? Child::kShares : Child::kCopy;
   children_[child] = kind;
   if (kind == Child::kShares) {
     sharing_++;

@@ -50,6 +50,17 @@ std::string status_value(int task, const char* key) {
   return text.value().substr(from, text.value().find('\n', from) - from);
 }
 
+constexpr uint64_t kTrapBit = uint64_t{1} << (SIGTRAP - 1);
+
+bool has_trap(const std::string& mask) {
+  return (std::strtoull(mask.c_str(), nullptr, 16) & kTrapBit) != 0;
+}
+
+uint64_t blocked_signals(int task) {
+  uint64_t mask = 0;
+  return ::ptrace(PTRACE_GETSIGMASK, task, sizeof mask, &mask) == 0 ? mask : 0;
+}
+
 }  // namespace
 
 // A task can be stopped between the trap and its signal: what fired then belongs to the watchpoints
@@ -98,8 +109,23 @@ Fired take_fired(PtraceTask& task, const WatchRegisters& now) {
 }
 
 bool trap_pending(int task) {
-  const std::string mask = status_value(task, "SigPnd");
-  return ((std::strtoull(mask.c_str(), nullptr, 16) >> (SIGTRAP - 1)) & 1) != 0;
+  return has_trap(status_value(task, "SigPnd"));
+}
+
+bool catches_trap(int process) { return has_trap(status_value(process, "SigCgt")); }
+
+void stop_in_handler(PtraceTask& task) {
+  // Blocked already: that is the program's wish, not the handler's.
+  task.enters_handler =
+      (blocked_signals(task.id) & kTrapBit) == 0 && ::ptrace(PTRACE_INTERRUPT, task.id, 0, 0) == 0;
+}
+
+void unblock_trap_in_handler(PtraceTask& task) {
+  if (!std::exchange(task.enters_handler, false)) return;
+  uint64_t mask = blocked_signals(task.id);
+  if ((mask & kTrapBit) == 0) return;
+  mask &= ~kTrapBit;
+  ::ptrace(PTRACE_SETSIGMASK, task.id, sizeof mask, &mask);
 }
 
 int status_number(int task, const char* key) { return std::atoi(status_value(task, key).c_str()); }

@@ -34,6 +34,7 @@ struct PtraceTask {
   int signal = 0;            // to deliver when it goes on
   uint64_t generation = 0;   // of the watchpoints that it has
   bool has_watchpoints = false;
+  bool enters_handler = false;  // of a signal: it is stopped there, see stop_in_handler
   std::array<uint64_t, Backend::kRegisters> serials{};  // what each register was set for
   // Registers that fired before they were set anew; the SIGTRAP is still to come.
   bool trap_to_come = false;
@@ -52,6 +53,14 @@ Fired take_fired(PtraceTask& task, const WatchRegisters& now);
 
 // SIGTRAP waits to be delivered to the task.
 bool trap_pending(int task);
+
+// A program with a handler of its own for SIGTRAP. The kernel forgets that handler when a trap of
+// ours comes while the signal is blocked, as it is inside handlers, and the program's next own trap
+// would end it. So a task is stopped at the first instruction of each handler, and SIGTRAP is not
+// blocked there. Left: threads that block SIGTRAP all the time.
+bool catches_trap(int process);
+void stop_in_handler(PtraceTask& task);  // before it goes on with a signal
+void unblock_trap_in_handler(PtraceTask& task);
 // Of /proc/N/status; 0 when there is none.
 int status_number(int task, const char* key);
 

@@ -1,6 +1,11 @@
 #include "lib/sampler/ptrace/unwind.h"
 
 #include <elfutils/libdwfl.h>
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
 
 namespace deadheat::sampler {
 namespace {
@@ -19,10 +24,24 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   return collected.pcs.size() < collected.most ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
+// The callback is given nothing of ours.
+thread_local const std::vector<LoadedModule>* current_modules = nullptr;
+
+// The files that the process has, not those of the same name here.
+int find_elf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, char** file,
+             Elf** elf) {
+  const auto found = std::find_if(current_modules->begin(), current_modules->end(),
+                                  [&](const LoadedModule& one) { return one.begin == base; });
+  if (found == current_modules->end())
+    return dwfl_linux_proc_find_elf(module, data, name, base, file, elf);
+  *file = ::strdup(found->path.c_str());
+  return ::open(found->readable().c_str(), O_RDONLY | O_CLOEXEC);
+}
+
 const Dwfl_Callbacks* callbacks() {
   static const Dwfl_Callbacks made = [] {
     Dwfl_Callbacks one{};
-    one.find_elf = dwfl_linux_proc_find_elf;
+    one.find_elf = find_elf;
     one.find_debuginfo = dwfl_standard_find_debuginfo;
     return one;
   }();
@@ -31,7 +50,9 @@ const Dwfl_Callbacks* callbacks() {
 
 }  // namespace
 
-Unwinder::Unwinder(int process) {
+Unwinder::Unwinder(int process, std::vector<LoadedModule> modules)
+    : modules_(std::move(modules)) {
+  current_modules = &modules_;
   dwfl_ = dwfl_begin(callbacks());
   if (dwfl_ == nullptr) return;
   if (dwfl_linux_proc_report(dwfl_, process) == 0 &&
@@ -48,6 +69,7 @@ Unwinder::~Unwinder() {
 
 std::vector<uint64_t> Unwinder::stack(int task) {
   Collected collected{{}, kMostFrames};
+  current_modules = &modules_;
   if (dwfl_ != nullptr) dwfl_getthread_frames(dwfl_, task, add_frame, &collected);
   return collected.pcs;
 }

@@ -5,13 +5,15 @@
 #include <memory>
 #include <vector>
 
+#include "lib/sampler/backend.h"
+
 struct Dwfl;
 
 namespace deadheat::sampler {
 
 class Unwinder {
  public:
-  explicit Unwinder(int process);
+  Unwinder(int process, std::vector<LoadedModule> modules);
   ~Unwinder();
   Unwinder(const Unwinder&) = delete;
   Unwinder& operator=(const Unwinder&) = delete;
@@ -21,6 +23,7 @@ class Unwinder {
 
  private:
   static constexpr size_t kMostFrames = 64;
+  std::vector<LoadedModule> modules_;
   Dwfl* dwfl_ = nullptr;
 };
 
