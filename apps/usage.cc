@@ -104,6 +104,7 @@ Error explain(const CLI::ParseError& error, const CLI::App& top) {
   if (!commands.empty() && !left.empty() && !left.front().starts_with('-'))
     return {unknown("command", left.front(), commands), all};
   for (const std::string& word : left) {
+    if (word == "--") break;  // what follows is another program's
     if (word.size() < 2 || word[0] != '-') continue;
     const std::string name = word.substr(0, word.find('='));
     const std::vector<std::string> names = option_names(app);

@@ -90,6 +90,8 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
   }
   watched.backend = std::move(backend).value();
   sampler::SessionOptions options = arguments.session;
+  // Whoever runs already gets signals and begins threads meanwhile, and would stand for it.
+  options.first_patience_ms = arguments.program.empty() ? 50 : 500;
   options.chosen = [](const std::string& path) { return !live::is_runtime_module(path); };
   sampler::Announcer lines(
       [](const std::string& line) { std::fprintf(stderr, "deadheat: %s\n", line.c_str()); });
@@ -109,6 +111,10 @@ void say_figures(const sampler::SessionResult& result, const std::string& budget
                with_thousands(result.sites).c_str(), with_thousands(result.samples).c_str(),
                result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0.0,
                result.used * 100, budget.c_str());
+  if (result.alone)
+    std::fprintf(stderr,
+                 "deadheat: it had one thread whenever it was looked at: nothing could collide "
+                 "(child processes are watched with -p)\n");
 }
 
 // A request to end that was meant for us alone ends the program that we started, too.
@@ -133,8 +139,13 @@ int watch_here(WatchArguments& arguments) {
     if (result.collisions.empty()) return code != 0 ? code : int{kCannotRun};
   }
   if (result.sites == 0 && result.collisions.empty()) {
-    fail({"nothing to watch: no instruction of the chosen code accesses shared memory",
-          "--modules and --functions choose; without them, all but the C and C++ libraries"});
+    if (!result.problem.empty())
+      fail({"nothing to watch: " + result.problem, ""});
+    else if (result.not_decoded > 0)
+      fail({"nothing was watched: it was over before its instructions were read", ""});
+    else
+      fail({"nothing to watch: no instruction of the chosen code accesses shared memory",
+            "--modules and --functions choose; without them, all but the C and C++ libraries"});
     return code != 0 ? code : int{kCannotRun};
   }
   const int verdict = emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);

@@ -50,6 +50,8 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual uint64_t now_ns() = 0;
+  // A program that was just started stands before its first instruction until now.
+  virtual void begin() {}
   virtual Event wait(uint64_t deadline_ns) = 0;
   virtual void release(int task) = 0;
 

@@ -25,6 +25,14 @@ bool matches(const char* name, const std::vector<std::string>& patterns) {
   return false;
 }
 
+// Names that only glibc, musl and what C++ is made of have. Not "_dl_": crt1.o has one.
+bool is_c_library_name(std::string_view name) {
+  for (const std::string_view prefix : {"__libc_", "_IO_", "__pthread_", "___pthread_", "__lll_",
+                                        "_nl_", "__cxa_", "__gxx_", "_Unwind_"})
+    if (name.starts_with(prefix)) return true;
+  return false;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<ModuleCode>> ModuleCode::open(const std::string& path) {
@@ -37,6 +45,7 @@ Result<std::unique_ptr<ModuleCode>> ModuleCode::open(const std::string& path) {
   code->read_sections();
   code->read_segments();
   code->read_functions();
+  code->find_c_library();
   return code;
 }
 
@@ -128,6 +137,23 @@ void ModuleCode::read_functions() {
   }
 }
 
+// Linkers place archives in the order of the command line, and the C library is the last. What it
+// keeps apart as seldom executed lies before _start, few and without locks. Without symbols it
+// cannot be told from the program.
+void ModuleCode::find_c_library() {
+  uint64_t start = UINT64_MAX;
+  bool linked = false;
+  for (const Range& range : functions_) {
+    const std::string_view name = range.name;
+    if (name == "_start") start = range.begin;
+    linked |= name == "__libc_start_main";
+  }
+  if (!linked) return;
+  for (const Range& range : functions_)
+    if (range.begin > start && is_c_library_name(range.name))
+      c_library_ = std::min(c_library_, range.begin);
+}
+
 const ModuleCode::Section* ModuleCode::section_of(uint64_t address) const {
   for (const Section& section : sections_)
     if (address >= section.begin && address < section.end) return &section;
@@ -183,18 +209,37 @@ CodeList ModuleCode::list(const std::vector<std::string>& patterns) {
   CodeList out;
   for (const Range& range : functions_) {
     if (!matches(range.name, patterns)) continue;
+    if (patterns.empty() && in_c_library(range.begin)) continue;
     out.functions++;
     out.broken_functions += decode_function(range, out) ? 0 : 1;
   }
   return out;
 }
 
-std::optional<Instruction> ModuleCode::ending_at(uint64_t address) const {
+// Or the last one before it.
+const ModuleCode::Range* ModuleCode::function_at(uint64_t address) const {
   const auto after =
-      std::upper_bound(functions_.begin(), functions_.end(), address - 1,
+      std::upper_bound(functions_.begin(), functions_.end(), address,
                        [](uint64_t value, const Range& range) { return value < range.begin; });
-  if (after == functions_.begin()) return std::nullopt;
-  for (uint64_t at_address = (after - 1)->begin; at_address < address;) {
+  return after == functions_.begin() ? nullptr : &*(after - 1);
+}
+
+bool ModuleCode::searches(uint64_t address) const {
+  const Range* const function = function_at(address);
+  if (function == nullptr) return false;
+  for (uint64_t at_address = function->begin; at_address < function->end;) {
+    const auto instruction = at(at_address);
+    if (!instruction) return false;
+    if (instruction->searches) return true;
+    at_address += instruction->length;
+  }
+  return false;
+}
+
+std::optional<Instruction> ModuleCode::ending_at(uint64_t address) const {
+  const Range* const function = function_at(address - 1);
+  if (function == nullptr) return std::nullopt;
+  for (uint64_t at_address = function->begin; at_address < address;) {
     const auto instruction = at(at_address);
     if (!instruction) return std::nullopt;
     at_address += instruction->length;

@@ -41,14 +41,17 @@ class ModuleCode {
  public:
   static Result<std::unique_ptr<ModuleCode>> open(const std::string& path);
 
-  // Of the functions whose name matches one of the patterns (shell's, as in 'pipe_*'); all if there
-  // is none.
+  // Of the functions whose name matches one of the patterns (shell's, as in 'pipe_*'); all but a C
+  // library that was linked statically if there is none.
   CodeList list(const std::vector<std::string>& patterns);
   std::optional<Instruction> at(uint64_t address) const;
   // The instruction of a known function whose last byte is before `address`.
   std::optional<Instruction> ending_at(uint64_t address) const;
   std::vector<uint8_t> bytes(uint64_t address, size_t most) const;
   const symbols::ElfImage& image() const { return *image_; }
+  bool in_c_library(uint64_t address) const { return address >= c_library_; }
+  // Whether the function there compares vectors: it looks for an end, and reads behind it.
+  bool searches(uint64_t address) const;
 
  private:
   struct Section {
@@ -63,6 +66,8 @@ class ModuleCode {
   void read_sections();
   void read_segments();
   void read_functions();
+  void find_c_library();
+  const Range* function_at(uint64_t address) const;
   std::vector<uint64_t> unwind_starts() const;
   const Section* section_of(uint64_t address) const;
   bool writable(uint64_t address) const;
@@ -72,6 +77,7 @@ class ModuleCode {
   std::vector<Section> sections_;
   std::vector<Range> functions_;  // by address, not overlapping
   std::vector<Range> writable_, protected_;
+  uint64_t c_library_ = UINT64_MAX;  // where its code begins
 };
 
 }  // namespace deadheat::sampler

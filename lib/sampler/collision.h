@@ -31,6 +31,7 @@ struct Side {
   bool in_loader = false;     // code of the dynamic linker
   bool in_lock_code = false;  // the kernel's locks themselves
   bool reads_ahead = false;   // perhaps more than what counts: a string function of the C library
+  bool ended_before = false;  // so it did: what it looked for lies before the other's bytes
   bool at_clock = false;      // the kernel's tick counter
   Nature nature = Nature::kUnknown;
   uint64_t address = 0;

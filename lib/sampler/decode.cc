@@ -52,6 +52,25 @@ void add(Instruction& out, const ZydisDecodedOperand& operand) {
   access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
 }
 
+bool searches(ZydisMnemonic mnemonic) {
+  switch (mnemonic) {
+    case ZYDIS_MNEMONIC_PCMPEQB:
+    case ZYDIS_MNEMONIC_PCMPEQD:
+    case ZYDIS_MNEMONIC_PCMPISTRI:
+    case ZYDIS_MNEMONIC_VPCMPEQB:
+    case ZYDIS_MNEMONIC_VPCMPEQD:
+    case ZYDIS_MNEMONIC_VPCMPB:
+    case ZYDIS_MNEMONIC_VPCMPUB:
+    case ZYDIS_MNEMONIC_VPCMPD:
+    case ZYDIS_MNEMONIC_VPCMPUD:
+    case ZYDIS_MNEMONIC_VPTESTNMB:
+    case ZYDIS_MNEMONIC_VPTESTNMD:
+      return true;
+    default:
+      return false;
+  }
+}
+
 ZydisRegister whole(uint16_t number) {
   return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
                                           static_cast<ZydisRegister>(number));
@@ -139,6 +158,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
     default:
       break;
   }
+  out.searches = searches(decoded.mnemonic);
   if (only_names_memory(decoded)) return out;
   for (size_t i = 0; i < decoded.operand_count; ++i) add(out, operands[i]);
   for (size_t i = 0; i < decoded.operand_count; ++i) mark_changed_base(out, operands[i]);

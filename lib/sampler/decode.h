@@ -40,6 +40,7 @@ struct Instruction {
   bool locked = false;                   // lock prefix, or xchg with memory
   bool repeated = false;                 // rep prefix: the pc may stay here between elements
   bool transfers = false;                // jump, call, return: the pc after it is elsewhere
+  bool searches = false;                 // compares a vector element by element, as strlen does
   std::array<MemoryAccess, 2> accesses;  // string moves have two
 
   std::span<const MemoryAccess> memory() const { return {accesses.data(), count}; }

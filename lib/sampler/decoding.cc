@@ -10,7 +10,10 @@ DecodedModule Decoding::decode(const Wish& wish, int number, const std::string& 
   DecodedModule out;
   out.number = number;
   auto code = ModuleCode::open(path);
-  if (!code) return out;
+  if (!code) {
+    out.problem = code.error().message;
+    return out;
+  }
   out.code = std::move(code).value();
   out.list = out.code->list(wish.functions);
   if (wish.suspected) out.suspected = wish.suspected(*out.code);
@@ -28,15 +31,24 @@ std::optional<DecodedModule> Decoding::take_ready() {
   if (under_way_.valid() &&
       under_way_.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
     ready = under_way_.get();
-  if (!under_way_.valid() && !waiting_.empty()) {
-    const std::pair<int, std::string> next = waiting_.front();
-    waiting_.pop_front();
-    std::packaged_task<DecodedModule()> task(
-        [wish = wish_, next] { return decode(*wish, next.first, next.second); });
-    under_way_ = task.get_future();
-    std::thread(std::move(task)).detach();
-  }
+  begin_next();
   return ready;
+}
+
+std::optional<DecodedModule> Decoding::wait(uint64_t patience_ms) {
+  begin_next();
+  if (under_way_.valid()) under_way_.wait_for(std::chrono::milliseconds(patience_ms));
+  return take_ready();
+}
+
+void Decoding::begin_next() {
+  if (under_way_.valid() || waiting_.empty()) return;
+  const std::pair<int, std::string> next = waiting_.front();
+  waiting_.pop_front();
+  std::packaged_task<DecodedModule()> task(
+      [wish = wish_, next] { return decode(*wish, next.first, next.second); });
+  under_way_ = task.get_future();
+  std::thread(std::move(task)).detach();
 }
 
 }  // namespace deadheat::sampler

@@ -19,6 +19,7 @@ namespace deadheat::sampler {
 struct DecodedModule {
   int number = 0;
   std::unique_ptr<ModuleCode> code;  // nullptr where the file cannot be read
+  std::string problem;               // why
   CodeList list;
   std::vector<AddressRange> suspected;
 };
@@ -29,17 +30,16 @@ class Decoding {
   Decoding(std::vector<std::string> functions, Suspected suspected)
       : wish_(std::make_shared<const Wish>(Wish{std::move(functions), std::move(suspected)})) {}
 
-  // Here and now.
-  DecodedModule decode(int number, const std::string& path) const {
-    return decode(*wish_, number, path);
-  }
   void later(int number, const std::string& path) { waiting_.emplace_back(number, path); }
   void hurry(int number);              // it is next
   void forget() { waiting_.clear(); }  // what is under way still comes
   std::optional<DecodedModule> take_ready();
+  // The next one; nothing if it takes longer.
+  std::optional<DecodedModule> wait(uint64_t patience_ms);
   size_t waiting() const { return waiting_.size() + (under_way_.valid() ? 1 : 0); }
 
  private:
+  void begin_next();
   struct Wish {
     std::vector<std::string> functions;
     Suspected suspected;

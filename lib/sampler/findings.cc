@@ -59,20 +59,6 @@ class Names {
                                    global(address, side.size), side.writes});
   }
 
-  // The C library's string functions read whole vectors, also behind the end of what they look at.
-  bool may_read_ahead(const Side& side) {
-    constexpr uint32_t kVector = 16;
-    if (side.writes || side.size < kVector || side.place.module < 0) return false;
-    if (!live::is_runtime_module(modules_[static_cast<size_t>(side.place.module)].path))
-      return false;
-    const auto& frames =
-        symbolizer_.frames(ids_[static_cast<size_t>(side.place.module)], side.place.address);
-    if (frames.empty()) return true;
-    const std::string& name = frames[0].function;
-    return name.find("memcpy") == std::string::npos && name.find("memmove") == std::string::npos &&
-           name.find("mempcpy") == std::string::npos;
-  }
-
   symbols::Symbolizer& symbolizer() { return symbolizer_; }
 
  private:
@@ -209,12 +195,9 @@ model::Finding finding_of(Names& names, const Collision& collision) {
 Rule by_source(Names& names, Collision& collision, NotReported& rules) {
   const uint64_t address = collision.held.address;
   collision.held.nature = names.nature(collision.held, address);
-  collision.held.reads_ahead = names.may_read_ahead(collision.held);
-  if (collision.other) {
+  if (collision.other)
     collision.other->nature = names.nature(
         *collision.other, collision.other->address != 0 ? collision.other->address : address);
-    collision.other->reads_ahead = names.may_read_ahead(*collision.other);
-  }
   return rules.judge(collision);
 }
 

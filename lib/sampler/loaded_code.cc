@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/live/places.h"
+
 namespace deadheat::sampler {
 
 void LoadedCode::update(const std::vector<LoadedModule>& now) {
@@ -48,6 +50,15 @@ bool LoadedCode::is_loader(int number) const {
   const std::string& path = module(number).path;
   const std::string name = path.substr(path.rfind('/') + 1);
   return name.starts_with("ld-linux") || name.starts_with("ld-musl");
+}
+
+bool LoadedCode::reads_ahead(const Side& side) {
+  constexpr uint32_t kVector = 16;
+  if (side.writes || side.size < kVector || side.place.module < 0) return false;
+  ModuleCode* const code = code_of(side.place.module);
+  return code != nullptr && code->searches(side.place.address) &&
+         (code->in_c_library(side.place.address) ||
+          live::is_runtime_module(module(side.place.module).path));
 }
 
 Side LoadedCode::side_of(const Event& event, const Side& held) {

@@ -25,6 +25,8 @@ class LoadedCode {
   ModuleCode* code_of(int module);  // opened when first needed; nullptr where it cannot be
   void adopt(int module, std::unique_ptr<ModuleCode> code);  // opened elsewhere
   CodePlace place_of(uint64_t address) const;
+  // A read of a whole vector by a function of the C library that looks for an end.
+  bool reads_ahead(const Side& side);
   bool is_loader(int module) const;
 
   // At a trap behind an access to the memory of `held`: who did it. The trap comes after the

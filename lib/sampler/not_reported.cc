@@ -39,7 +39,8 @@ Rule rule_of(const Collision& seen) {
   if (held.in_loader || other.in_loader) return Rule::kLoader;
   if (other.in_lock_code) return Rule::kLockCode;
   const bool known = other.reads || other.writes;
-  if (!known) return Rule::kReported;
+  if (!known) return is_atomic(held) ? Rule::kNotDecoded : Rule::kReported;
+  if (other.ended_before) return Rule::kReadAhead;
   if (!held.writes && !other.writes) return Rule::kBothRead;
   // Address 0: it could not be told, because the instruction changed its own base register.
   if (other.address != 0 &&
@@ -86,6 +87,8 @@ Counters NotReported::counters() const {
           "collisions of accesses that are atomic by debug information were not reported"),
       row(Rule::kLockCode, "not_reported_lock_code",
           "collisions with the code of the kernel's own locks were not reported"),
+      row(Rule::kReadAhead, "not_reported_read_ahead",
+          "reads behind a string's end by vector instructions of the C library were not reported"),
       row(Rule::kClock, "not_reported_clock",
           "reads of the kernel's tick counter were not reported"),
       row(Rule::kNotDecoded, "not_reported_unknown_instruction",

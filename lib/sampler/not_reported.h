@@ -21,9 +21,10 @@ enum class Rule : uint8_t {
   kOwnStack,       // the held side's own stack
   kBothAtomic,     // atomic on both sides by debug information (a lock prefix counts too)
   kLockCode,       // kernel: one side is a lock's own code, whose words are made to be raced for
+  kReadAhead,      // a string function of the C library read the bytes behind a string's end
   kClock,          // kernel: the tick counter, which everybody reads without a lock
-  kNotDecoded,     // kernel: a touch of the word by an instruction that cannot be told, or whose
-                   // bytes cannot
+  kNotDecoded,     // a touch by an instruction that cannot be told: kernel; where the held one is
+                   // atomic (the other may be its like)
   kCount
 };
 

@@ -44,6 +44,7 @@ std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& p
   held.place = place;
   held.text = instruction_text(code->bytes(place.address, kLongestInstruction));
   held.in_loader = code_.is_loader(place.module);
+  held.reads_ahead = code_.reads_ahead(held);
   if (backend_.on_stack(event.registers, held.address)) {
     not_reported_.count(Rule::kOwnStack);
     return std::nullopt;
@@ -95,10 +96,25 @@ std::vector<SampleEnd> Samples::touched(const Event& event) {
   return ends;
 }
 
+// Whether a string function read the held bytes only because it reads whole vectors: an end lies
+// before them. Loops read four vectors before they look at one.
+bool Samples::ended_before(const Side& reader, uint64_t address) {
+  if (!reader.reads_ahead || reader.address == 0) return false;
+  bool loops = false;
+  for (const char* one : {"vpmin", "pmin", "movdqa", "movaps", "vmovdqa", "vmovaps"})
+    loops |= reader.text.starts_with(one);
+  const uint64_t from = loops ? reader.address & ~(uint64_t{reader.size} * 4 - 1) : reader.address;
+  if (from >= address) return false;
+  std::vector<uint8_t> bytes(address - from);
+  return backend_.read(from, bytes) && std::find(bytes.begin(), bytes.end(), 0) != bytes.end();
+}
+
 bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
   Collision collision = sample.seen;
   if (code_.place_of(event.pc).module < 0) code_.update(backend_.modules());  // loaded meanwhile
   collision.other = code_.side_of(event, sample.seen.held);
+  collision.other->reads_ahead = code_.reads_ahead(*collision.other);
+  collision.other->ended_before = ended_before(*collision.other, sample.seen.held.address);
   collision.after.resize(sample.seen.held.size);
   (void)backend_.read(sample.seen.held.address, collision.after);
   if (not_reported_.judge(collision) != Rule::kReported) return false;

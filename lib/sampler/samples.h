@@ -57,6 +57,7 @@ class Samples {
   };
   std::optional<Collision> held_at(const Event& event, const CodePlace& place);
   std::vector<WatchPiece> pieces_of(uint64_t address, uint32_t size, size_t* left_out) const;
+  bool ended_before(const Side& reader, uint64_t address);
   bool meet(Sample& sample, const Event& event, bool* fresh);
   SampleEnd end(Sample& sample, bool met, bool fresh);
   void add_stacks(Collision& collision, int held, int other);

@@ -1,7 +1,5 @@
 #include "lib/sampler/session.h"
 
-#include <fnmatch.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
@@ -15,6 +13,7 @@ constexpr uint64_t kExploringNs = 250'000'000, kFirstsNs = 1'000'000'000;
 // A few at a time: each costs two system calls, and whoever reaches a breakpoint meanwhile stands.
 constexpr uint64_t kStepNs = 10'000'000;
 constexpr size_t kMostInAStep = 64;
+constexpr size_t kMostTakenIn = 4096;        // sites of a decoded module: 2 ms
 constexpr uint64_t kPatienceNs = 1'000'000;  // for samples under way
 // Hot sites spend the budget before a seldom one is reached, and a race is often between the two.
 // So what was never sampled may go a little ahead of the budget, and a breakpoint on what runs
@@ -44,11 +43,11 @@ Session::Session(Backend& backend, SessionOptions options)
 }
 
 SessionResult Session::run() {
-  load_modules();
+  load_program();
   place_more();
   explore();
-  next_rotation_ns_ = start_ns_ + kStepNs;
-  next_modules_ns_ = start_ns_ + kStepNs;
+  backend_.begin();
+  next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
   const uint64_t end_ns =
       options_.seconds > 0 ? start_ns_ + static_cast<uint64_t>(options_.seconds * 1e9) : UINT64_MAX;
   while (backend_.now_ns() < end_ns) {
@@ -75,6 +74,7 @@ bool Session::handle(const Event& event) {
       break;
     case Event::Kind::kNewProgram:
       forget_program();
+      next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
       backend_.release(event.task);
       break;
     case Event::Kind::kInterrupted:
@@ -86,74 +86,6 @@ bool Session::handle(const Event& event) {
       return false;
   }
   return true;
-}
-
-bool Session::wanted(const std::string& path) const {
-  if (options_.modules.empty()) return options_.chosen(path);
-  const std::string name = path.substr(path.rfind('/') + 1);
-  return std::any_of(options_.modules.begin(), options_.modules.end(), [&](const std::string& p) {
-    return ::fnmatch(p.c_str(), path.c_str(), 0) == 0 || ::fnmatch(p.c_str(), name.c_str(), 0) == 0;
-  });
-}
-
-// The first one, the program as a rule, at once: as long as nothing is placed nobody waits for us.
-void Session::load_modules() {
-  code_.update(backend_.modules());
-  for (const int number : code_.take_fresh()) {
-    const LoadedModule& module = code_.module(number);
-    if (!wanted(module.path)) continue;
-    if (sites_.empty() && placed_.empty())
-      add_module(decoding_.decode(number, module.readable()));
-    else
-      decoding_.later(number, module.readable());
-  }
-  if (auto ready = decoding_.take_ready(); ready && ready->number >= old_modules_)
-    add_module(std::move(*ready));
-}
-
-void Session::add_module(DecodedModule module) {
-  if (module.code == nullptr) return;
-  code_.adopt(module.number, std::move(module.code));
-  const CodeList& list = module.list;
-  totals_.functions += list.functions;
-  totals_.broken_functions += list.broken_functions;
-  totals_.on_stack += list.on_stack;
-  totals_.read_only += list.read_only;
-  const auto first = static_cast<uint32_t>(sites_.size());
-  for (const CodeSite& site : list.sites) sites_.push_back({module.number, site});
-  by_module_[module.number] = {first, sites_.size()};
-  chooser_.add(list.sites.size());
-  for (size_t i = 0; i < list.sites.size();) {
-    const size_t begin = i;
-    while (i < list.sites.size() && list.sites[i].function == list.sites[begin].function) ++i;
-    chooser_.add_function(first + static_cast<uint32_t>(begin), first + static_cast<uint32_t>(i));
-  }
-  for (const AddressRange& range : module.suspected) {
-    auto at = std::lower_bound(
-        list.sites.begin(), list.sites.end(), range.begin,
-        [](const CodeSite& site, uint64_t address) { return site.address < address; });
-    for (; at != list.sites.end() && at->address < range.end; ++at) {
-      chooser_.prefer(first + static_cast<uint32_t>(at - list.sites.begin()));
-      suspected_++;
-    }
-  }
-}
-
-// Module numbers stay: collisions of the old program refer to them.
-void Session::forget_program() {
-  samples_.drop();
-  placed_.clear();
-  counts_ = {};
-  owed_.clear();
-  sites_.clear();
-  by_module_.clear();
-  chooser_.clear();
-  suspected_ = 0;
-  decoding_.forget();
-  old_modules_ = static_cast<int>(code_.modules().size());
-  code_.forget();
-  load_modules();
-  next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
 }
 
 // Where threads are found, there is code that runs: a library in which all of the work is done may
@@ -176,12 +108,13 @@ void Session::look() {
 
 // What was not reached makes room; libraries that were loaded meanwhile are found.
 void Session::rotate() {
-  const uint64_t from = backend_.now_ns();
   if (samples_.standing() > 0 && !std::exchange(postponed_, true)) {
-    next_rotation_ns_ = from + kPatienceNs;
+    next_rotation_ns_ = backend_.now_ns() + kPatienceNs;
     return;
   }
   postponed_ = false;
+  take_in(kMostTakenIn);
+  const uint64_t from = backend_.now_ns();
   next_rotation_ns_ = from + kStepNs;
   if (from >= next_modules_ns_) {
     next_modules_ns_ = from + kRotationNs;
@@ -359,6 +292,9 @@ SessionResult Session::finish() {
   result.samples = samples_.count();
   result.ended = ended_;
   result.interrupted = interrupted_;
+  result.alone = alone_ > 0 && result.samples == 0;
+  result.problem = problem_;
+  result.not_decoded = decoding_.waiting();
   Counters& counters = result.counters;
   counters = {
       {"sites", result.sites, "instructions could be sampled", false},
@@ -377,7 +313,7 @@ SessionResult Session::finish() {
       {"sites_refused", refused_,
        "breakpoints could not be placed: other bytes were there, or a child shared the memory",
        true},
-      {"modules_not_decoded", decoding_.waiting(),
+      {"modules_not_decoded", result.not_decoded,
        "modules were not decoded yet when the watch ended", true},
       {"functions_not_decoded", totals_.broken_functions,
        "functions were decoded only up to bytes that are no instruction", true},

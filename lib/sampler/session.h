@@ -32,8 +32,9 @@ struct SessionOptions {
   std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
   // Each new one, with the modules that its places mean and the seconds since the watch began.
   std::function<void(const Collision&, const std::vector<LoadedModule>&, double)> found;
-  size_t breakpoints = 64;  // at once, at most
-  size_t exploring = 1024;  // besides, to learn what runs
+  size_t breakpoints = 64;              // at once, at most
+  size_t exploring = 1024;              // besides, to learn what runs
+  uint64_t first_patience_ms = 60'000;  // for the first module; then the program starts anyway
 };
 
 struct SessionResult {
@@ -42,7 +43,10 @@ struct SessionResult {
   Counters counters;
   double seconds = 0, used = 0;  // used: share of the run time that was taken
   uint64_t sites = 0, running = 0, hits = 0, samples = 0;
+  uint64_t not_decoded = 0;  // modules
   bool ended = false, interrupted = false;
+  bool alone = false;   // a breakpoint was reached, but never while there were two threads
+  std::string problem;  // why a module could not be decoded
 };
 
 class Session {
@@ -64,8 +68,11 @@ class Session {
     CodeSite code;
   };
 
+  void load_program();
   void load_modules();
-  void add_module(DecodedModule module);
+  void take_in(size_t most);  // sites of what was decoded
+  void begin_adding();
+  void prefer_suspected(uint32_t first);
   void forget_program();
   bool wanted(const std::string& path) const;
   void rotate();
@@ -91,7 +98,9 @@ class Session {
   LoadedCode code_;
   Samples samples_;
   Decoding decoding_;
-  std::vector<Site> sites_;                                            // by module, then by address
+  DecodedModule adding_;     // of which some sites were taken in
+  size_t added_ = 0;         // so many
+  std::vector<Site> sites_;  // by module, then by address
   std::unordered_map<int, std::pair<size_t, size_t>> by_module_;       // of sites_
   std::unordered_map<uint64_t, Placed> placed_;                        // by absolute pc
   std::array<size_t, static_cast<size_t>(Purpose::kCount)> counts_{};  // of placed_
@@ -107,6 +116,7 @@ class Session {
   uint64_t suspected_ = 0;
   int old_modules_ = 0;  // of programs before exec
   CodeList totals_;
+  std::string problem_;
   bool ended_ = false, interrupted_ = false;
 };
 

@@ -229,6 +229,14 @@ TEST(NotReported, LockedAgainstLockedOnly) {
   Collision beside = locked_pair(false, false);
   beside.other->address += 4;
   EXPECT_EQ(rules.judge(beside), Rule::kNotTouching);
+  Collision dark = locked_pair(true, false);
+  dark.other->reads = dark.other->writes = false;  // in code that no file has, say
+  EXPECT_EQ(rules.judge(dark), Rule::kNotDecoded);
+  dark.held.locked = false;
+  EXPECT_EQ(rules.judge(dark), Rule::kReported);
+  Collision behind = locked_pair(false, false);
+  behind.other->ended_before = true;
+  EXPECT_EQ(rules.judge(behind), Rule::kReadAhead);
   Collision loader = locked_pair(false, false);
   loader.other->in_loader = true;
   EXPECT_EQ(rules.judge(loader), Rule::kLoader);

@@ -136,6 +136,10 @@ class Mistakes(Case):
         self.assertEqual(self.one_line(run("--versoin")),
                          "deadheat: unknown option '--versoin'; did you mean '--version'?")
 
+    def test_a_refused_value_before_a_program(self):
+        self.assertEqual(self.one_line(run("watch", "--time", "-1", "--", "ls", "--all")),
+                         "deadheat: '-1' is not a value of --time; expected SECONDS")
+
     def test_mistyped_command(self):
         for verb in verbs():
             for words in commands(verb):

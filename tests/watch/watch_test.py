@@ -10,12 +10,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 import unittest
 
 from server_load import Load, Server
+from watching import PROGRAMS, TOOL, Watching, main
 
-TOOL = os.path.abspath(sys.argv.pop(1))
 ATTACHES = 5
 SAFE_SECONDS = "1"
 for option in ("--attach", "--safe"):
@@ -26,25 +25,14 @@ for option in ("--attach", "--safe"):
         else:
             SAFE_SECONDS = sys.argv[at + 1]
         del sys.argv[at:at + 2]
-PROGRAMS = os.path.join(os.path.dirname(os.path.realpath(__file__)), "programs")
 COMPILER = os.path.join(os.path.dirname(TOOL), "deadheat-cc")
 TWINS = ("MUTEX", "LOCKED", "LOCAL", "ATOMIC", "MOVES")
 
 
-def can_trace():
-    """Whether a child can be traced at all here; in some sandboxes it cannot."""
-    with tempfile.TemporaryDirectory() as folder:
-        source = os.path.join(folder, "t.c")
-        with open(source, "w", encoding="utf-8") as file:
-            file.write("#include <sys/ptrace.h>\nint main(void) { return ptrace(PTRACE_TRACEME, 0, 0, 0) != 0; }\n")
-        subprocess.run(["cc", source, "-o", source + ".out"], check=True)
-        return subprocess.run([source + ".out"], check=False).returncode == 0
-
-
-class Watch(unittest.TestCase):
+class Watch(Watching):
     @classmethod
     def setUpClass(cls):
-        cls.folder = tempfile.mkdtemp()
+        super().setUpClass()
         for name in ("RACE", "VOLATILE") + TWINS:
             cls.build("rwrace.c", name, "-g", "-D" + name)
         cls.build("rwrace.c", "STRIPPED", "-DRACE", "-s")
@@ -56,42 +44,6 @@ class Watch(unittest.TestCase):
         cls.build("exec.c", "exec")
         for name in ("many", "needle", "registers"):
             cls.build(name + ".c", name, "-g")
-
-    @classmethod
-    def build(cls, source, name, *flags):
-        subprocess.run(["cc", "-O2", "-pthread", os.path.join(PROGRAMS, source), *flags, "-o",
-                        os.path.join(cls.folder, name)], check=True)
-
-    @classmethod
-    def tearDownClass(cls):
-        shutil.rmtree(cls.folder)
-
-    def path(self, name):
-        return os.path.join(self.folder, name)
-
-    def watch(self, *words, **more):
-        environment = {k: v for k, v in os.environ.items() if k != "DEADHEAT_OPTIONS"}
-        return subprocess.run([TOOL, "watch", *words], capture_output=True, text=True, check=False,
-                              timeout=120, env=environment, cwd=self.folder, stdin=subprocess.DEVNULL, **more)
-
-    def start(self, name, *words):
-        process = subprocess.Popen([self.path(name), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   text=True)
-        self.addCleanup(process.kill)
-        return process
-
-    def end(self, process):
-        """Closing its input ends it; it must say that all went well."""
-        output, _ = process.communicate(timeout=60)
-        self.assertEqual(process.returncode, 0, output)
-        return output
-
-    def findings(self):
-        with open(self.path("f.json"), encoding="utf-8") as file:
-            return json.load(file)
-
-    def counters(self):
-        return {c["name"]: c["value"] for c in self.findings()["origins"][0]["counters"]}
 
     def check_race(self, run, symbols=True, race=True):
         """One finding; a race where debug information shows a plain access, else a collision."""
@@ -293,12 +245,6 @@ class Watch(unittest.TestCase):
         self.assertEqual(self.watch("--", self.path("one"), "3").returncode, 3)
         self.assertEqual(self.watch("--", self.path("one"), "kill").returncode, 128 + signal.SIGSEGV)
 
-    def one_line(self, run, code, text):
-        self.assertEqual(run.returncode, code, run.stderr)
-        first = [line for line in run.stderr.splitlines() if "watched" not in line][0]
-        self.assertTrue(first.startswith("deadheat: "), run.stderr)
-        self.assertIn(text, first)
-
     def test_what_cannot_be_watched_is_one_line(self):
         self.one_line(self.watch("-p", "4194303"), 77, "does not exist")
         self.one_line(self.watch("--", self.path("none")), 127, "cannot run")
@@ -329,7 +275,4 @@ class Watch(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if not can_trace():
-        print("skipped: ptrace is not allowed here")
-        sys.exit(77)
-    unittest.main()
+    main()

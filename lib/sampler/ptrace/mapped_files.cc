@@ -5,10 +5,11 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <optional>
-#include <span>
+#include <string_view>
+#include <utility>
 
 #include "lib/base/text.h"
+#include "lib/symbols/elf_image.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -22,8 +23,8 @@ std::vector<uint8_t> bytes_at(int fd, uint64_t at, size_t size) {
   return out;
 }
 
-// Whether the file's headers and notes lie at `begin` in the memory. Code is not compared: there may
-// be breakpoints in it.
+// Whether the file's headers and notes lie at `begin` in the memory. Code is not compared: there
+// may be breakpoints in it.
 bool is_mapped_at(int file, int memory, uint64_t begin, uint64_t end) {
   const auto same = [&](uint64_t offset, uint64_t size) {
     if (size > kMostHeaders || offset > end - begin || size > end - begin - offset) return true;
@@ -55,13 +56,16 @@ std::string without_deleted(const std::string& path) {
   return path.ends_with(kDeleted) ? path.substr(0, path.size() - kDeleted.size()) : path;
 }
 
-const std::string& MappedFiles::readable(const std::string& path, uint64_t begin, uint64_t end) {
+const MappedFiles::Found& MappedFiles::find(const std::string& path, uint64_t begin, uint64_t end) {
   const auto [entry, added] = known_.try_emplace(path + '\0' + hex(begin) + '-' + hex(end));
-  if (added) entry->second = find(path, begin, end);
+  if (!added) return entry->second;
+  std::string file = readable(path, begin, end);
+  auto image = symbols::ElfImage::open(file);
+  if (image) entry->second = {std::move(file), image.value()->first_address()};
   return entry->second;
 }
 
-std::string MappedFiles::find(const std::string& path, uint64_t begin, uint64_t end) {
+std::string MappedFiles::readable(const std::string& path, uint64_t begin, uint64_t end) {
   const std::string process = "/proc/" + std::to_string(process_);
   const ScopedFd memory(::open((process + "/mem").c_str(), O_RDONLY | O_CLOEXEC));
   if (!memory.valid()) return path;

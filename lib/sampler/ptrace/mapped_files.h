@@ -19,15 +19,20 @@ class MappedFiles {
  public:
   explicit MappedFiles(int process) : process_(process) {}
 
-  // `begin` and `end` of the mapping of its first bytes. Empty where it is nowhere to be had.
-  const std::string& readable(const std::string& path, uint64_t begin, uint64_t end);
+  struct Found {
+    std::string file;            // empty where it is nowhere to be had, or no ELF file
+    uint64_t first_address = 0;  // of its first segment
+  };
+  // `begin` and `end` of the mapping of its first bytes. Asked again and again: it is looked for
+  // once.
+  const Found& find(const std::string& path, uint64_t begin, uint64_t end);
   void forget() { known_.clear(); }  // another program; what was found stays open
 
  private:
-  std::string find(const std::string& path, uint64_t begin, uint64_t end);
+  std::string readable(const std::string& path, uint64_t begin, uint64_t end);
 
   int process_;
-  std::map<std::string, std::string> known_;
+  std::map<std::string, Found> known_;
   std::vector<ScopedFd> open_;  // what has no name that stays
 };
 

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "lib/base/text.h"
-#include "lib/symbols/elf_image.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -49,12 +48,10 @@ std::vector<LoadedModule> modules_in(const std::string& maps, MappedFiles& files
       executable |= lines[k].executable;
     }
     if (!executable) continue;
-    const std::string& file = files.readable(module.path, lines[i].begin, lines[i].end);
-    if (file.empty()) continue;
-    if (file != module.path) module.file = file;
-    auto image = symbols::ElfImage::open(file);
-    if (!image) continue;
-    module.bias = module.begin - image.value()->first_address();
+    const MappedFiles::Found& found = files.find(module.path, lines[i].begin, lines[i].end);
+    if (found.file.empty()) continue;
+    if (found.file != module.path) module.file = found.file;
+    module.bias = module.begin - found.first_address;
     out.push_back(std::move(module));
   }
   return out;

@@ -33,6 +33,7 @@ class PtraceBackend : public Backend {
 
   uint64_t now_ns() override;
   Event wait(uint64_t deadline_ns) override;
+  void begin() override { release(process_); }
   void release(int task) override;
   bool insert(uint64_t pc, uint8_t expected) override;
   void remove(uint64_t pc) override;

@@ -29,6 +29,14 @@ Error seize_error(int process, int number) {
   if (tracer != 0)
     return {name_of(process) + " is traced already, by process " + std::to_string(tracer),
             "a process has one tracer at a time: end that debugger first"};
+  if (number == EPERM && status_text(process, "State").starts_with('Z'))
+    return {name_of(process) + " has ended; only its parent has not been told yet", ""};
+  if (number == EPERM && status_text(process, "VmSize").empty())
+    return {name_of(process) + " is a thread of the kernel",
+            "deadheat watch --kernel watches the kernel"};
+  if (number == EPERM && ::geteuid() == 0)
+    return {"the kernel does not allow even root to watch " + name_of(process),
+            "a container without CAP_SYS_PTRACE, or a security module (Yama, SELinux, AppArmor)"};
   if (number == EPERM)
     return {"no permission to watch " + name_of(process),
             "be its owner or root; /proc/sys/kernel/yama/ptrace_scope must be 0 for processes that "
@@ -130,6 +138,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::start(const std::vector<st
   ::close(failure_in.release());
   (void)!::write(gate_in.get(), "g", 1);
   while (backend->executed_ == 0 && !backend->over_) (void)backend->poll_once(UINT64_MAX);
+  backend->events_.clear();  // it is known: the session begins with it
   if (backend->executed_ > 0) return backend;
   int why = 0;
   const bool told = ::read(failure_out.get(), &why, sizeof why) == sizeof why;

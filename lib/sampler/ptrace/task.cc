@@ -40,16 +40,6 @@ uint64_t control_of(size_t slot, const WatchPiece& piece, bool reads_too) {
   return (uint64_t{1} << (slot * 2)) | ((kind | (length << 2)) << (16 + slot * 4));
 }
 
-std::string status_value(int task, const char* key) {
-  const auto text = read_file("/proc/" + std::to_string(task) + "/status");
-  if (!text) return {};
-  const std::string wish = "\n" + std::string(key) + ":\t";
-  const size_t at = text.value().find(wish);
-  if (at == std::string::npos) return {};
-  const size_t from = at + wish.size();
-  return text.value().substr(from, text.value().find('\n', from) - from);
-}
-
 constexpr uint64_t kTrapBit = uint64_t{1} << (SIGTRAP - 1);
 
 bool has_trap(const std::string& mask) {
@@ -62,6 +52,16 @@ uint64_t blocked_signals(int task) {
 }
 
 }  // namespace
+
+std::string status_text(int task, const char* key) {
+  const auto text = read_file("/proc/" + std::to_string(task) + "/status");
+  if (!text) return {};
+  const std::string wish = "\n" + std::string(key) + ":\t";
+  const size_t at = text.value().find(wish);
+  if (at == std::string::npos) return {};
+  const size_t from = at + wish.size();
+  return text.value().substr(from, text.value().find('\n', from) - from);
+}
 
 // A task can be stopped between the trap and its signal: what fired then belongs to the watchpoints
 // that it had.
@@ -108,11 +108,9 @@ Fired take_fired(PtraceTask& task, const WatchRegisters& now) {
   return out;
 }
 
-bool trap_pending(int task) {
-  return has_trap(status_value(task, "SigPnd"));
-}
+bool trap_pending(int task) { return has_trap(status_text(task, "SigPnd")); }
 
-bool catches_trap(int process) { return has_trap(status_value(process, "SigCgt")); }
+bool catches_trap(int process) { return has_trap(status_text(process, "SigCgt")); }
 
 void stop_in_handler(PtraceTask& task) {
   // Blocked already: that is the program's wish, not the handler's.
@@ -128,6 +126,6 @@ void unblock_trap_in_handler(PtraceTask& task) {
   ::ptrace(PTRACE_SETSIGMASK, task.id, sizeof mask, &mask);
 }
 
-int status_number(int task, const char* key) { return std::atoi(status_value(task, key).c_str()); }
+int status_number(int task, const char* key) { return std::atoi(status_text(task, key).c_str()); }
 
 }  // namespace deadheat::sampler

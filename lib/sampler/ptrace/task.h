@@ -61,7 +61,8 @@ bool trap_pending(int task);
 bool catches_trap(int process);
 void stop_in_handler(PtraceTask& task);  // before it goes on with a signal
 void unblock_trap_in_handler(PtraceTask& task);
-// Of /proc/N/status; 0 when there is none.
+// Of /proc/N/status; nothing, and 0, when there is none.
+std::string status_text(int task, const char* key);
 int status_number(int task, const char* key);
 
 }  // namespace deadheat::sampler

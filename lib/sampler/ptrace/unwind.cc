@@ -50,8 +50,7 @@ const Dwfl_Callbacks* callbacks() {
 
 }  // namespace
 
-Unwinder::Unwinder(int process, std::vector<LoadedModule> modules)
-    : modules_(std::move(modules)) {
+Unwinder::Unwinder(int process, std::vector<LoadedModule> modules) : modules_(std::move(modules)) {
   current_modules = &modules_;
   dwfl_ = dwfl_begin(callbacks());
   if (dwfl_ == nullptr) return;
