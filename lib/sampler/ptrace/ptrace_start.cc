@@ -97,6 +97,10 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::attach(int process) {
   std::unique_ptr<PtraceBackend> backend(new PtraceBackend(process));
   if (const Status seized = backend->seize_all(); !seized) return seized.error();
   if (const Status opened = backend->open_memory(); !opened) return opened.error();
+  backend->catches_trap_ = catches_trap(process);
+  // One may be in a handler just now. It stops before it runs on, whenever that is.
+  for (const auto& [id, task] : backend->tasks_)
+    if (backend->catches_trap_ && backend->may_interrupt(id)) ::ptrace(PTRACE_INTERRUPT, id, 0, 0);
   return backend;
 }
 
@@ -150,6 +154,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::start(const std::vector<st
 // A trap of ours that the kernel has queued would kill the program once nobody is there to take it.
 bool PtraceBackend::drain(PtraceTask& task, uint64_t deadline_ns) {
   while (trap_pending(task.id)) {
+    clear_watchpoints(task);  // it may run on into a handler, where SIGTRAP is blocked
     if (::ptrace(PTRACE_CONT, task.id, 0, static_cast<long>(task.signal)) != 0) return false;
     task.signal = 0;
     int status = 0;
@@ -207,9 +212,12 @@ void PtraceBackend::detach() {
   const auto all_gone = [&] {
     bool gone = early_.empty();
     for (auto& [id, task] : tasks_) {
-      if (task.leaving) continue;
-      if (task.stopped && drain(task, deadline)) let_go(task);
-      task.leaving = task.stopped;
+      // Also of those that were to be let go by our end: a signal that was seen would be lost then.
+      if (std::exchange(task.stopped, false)) {
+        if (drain(task, deadline)) let_go(task);
+        task.stopped = false;
+        task.leaving = true;
+      }
       gone &= task.leaving;
     }
     return gone;

@@ -58,7 +58,7 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_STOP) {
     task.interrupted = false;
-    unblock_trap_in_handler(task);
+    if (catches_trap_) unblock_trap(task.id);
     task.listening = is_job_control(signal);
     if (!task.listening) {
       note_pc(task);
@@ -71,7 +71,7 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   if (event != 0) return on_event(task, event);
   if (signal == SIGTRAP) return on_trap(task);
   task.signal = signal;
-  if (catches_trap_) stop_in_handler(task);
+  if (catches_trap_) ::ptrace(PTRACE_INTERRUPT, task.id, 0, 0);  // in its handler
   resume(task);
 }
 
@@ -115,7 +115,7 @@ void PtraceBackend::on_trap(PtraceTask& task) {
   }
   task.signal = SIGTRAP;  // the program's own
   catches_trap_ = catches_trap(process_);
-  if (catches_trap_) stop_in_handler(task);
+  if (catches_trap_) ::ptrace(PTRACE_INTERRUPT, task.id, 0, 0);
   resume(task);
 }
 

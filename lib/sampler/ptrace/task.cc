@@ -46,11 +46,6 @@ bool has_trap(const std::string& mask) {
   return (std::strtoull(mask.c_str(), nullptr, 16) & kTrapBit) != 0;
 }
 
-uint64_t blocked_signals(int task) {
-  uint64_t mask = 0;
-  return ::ptrace(PTRACE_GETSIGMASK, task, sizeof mask, &mask) == 0 ? mask : 0;
-}
-
 }  // namespace
 
 std::string status_text(int task, const char* key) {
@@ -112,18 +107,11 @@ bool trap_pending(int task) { return has_trap(status_text(task, "SigPnd")); }
 
 bool catches_trap(int process) { return has_trap(status_text(process, "SigCgt")); }
 
-void stop_in_handler(PtraceTask& task) {
-  // Blocked already: that is the program's wish, not the handler's.
-  task.enters_handler =
-      (blocked_signals(task.id) & kTrapBit) == 0 && ::ptrace(PTRACE_INTERRUPT, task.id, 0, 0) == 0;
-}
-
-void unblock_trap_in_handler(PtraceTask& task) {
-  if (!std::exchange(task.enters_handler, false)) return;
-  uint64_t mask = blocked_signals(task.id);
-  if ((mask & kTrapBit) == 0) return;
+void unblock_trap(int task) {
+  uint64_t mask = 0;
+  if (::ptrace(PTRACE_GETSIGMASK, task, sizeof mask, &mask) != 0 || (mask & kTrapBit) == 0) return;
   mask &= ~kTrapBit;
-  ::ptrace(PTRACE_SETSIGMASK, task.id, sizeof mask, &mask);
+  ::ptrace(PTRACE_SETSIGMASK, task, sizeof mask, &mask);
 }
 
 int status_number(int task, const char* key) { return std::atoi(status_text(task, key).c_str()); }

@@ -34,7 +34,6 @@ struct PtraceTask {
   int signal = 0;            // to deliver when it goes on
   uint64_t generation = 0;   // of the watchpoints that it has
   bool has_watchpoints = false;
-  bool enters_handler = false;  // of a signal: it is stopped there, see stop_in_handler
   std::array<uint64_t, Backend::kRegisters> serials{};  // what each register was set for
   // Registers that fired before they were set anew; the SIGTRAP is still to come.
   bool trap_to_come = false;
@@ -56,11 +55,11 @@ bool trap_pending(int task);
 
 // A program with a handler of its own for SIGTRAP. The kernel forgets that handler when a trap of
 // ours comes while the signal is blocked, as it is inside handlers, and the program's next own trap
-// would end it. So a task is stopped at the first instruction of each handler, and SIGTRAP is not
-// blocked there. Left: threads that block SIGTRAP all the time.
+// would end it. So a task is stopped at the first instruction of each handler, and wherever a task
+// is stopped SIGTRAP is unblocked; the end of a handler brings back what was before it.
 bool catches_trap(int process);
-void stop_in_handler(PtraceTask& task);  // before it goes on with a signal
-void unblock_trap_in_handler(PtraceTask& task);
+void unblock_trap(int task);
+
 // Of /proc/N/status; nothing, and 0, when there is none.
 std::string status_text(int task, const char* key);
 int status_number(int task, const char* key);
