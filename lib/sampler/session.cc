@@ -47,9 +47,15 @@ SessionResult Session::run() {
   place_more();
   explore();
   backend_.begin();
-  next_rotation_ns_ = next_modules_ns_ = backend_.now_ns() + kStepNs;
+  // Of a huge program: it is attended to meanwhile, and its time counts from then on.
+  while (sites_.empty() && decoding_.waiting() > 0) {
+    if (!handle(backend_.wait(backend_.now_ns() + kStepNs))) return finish();
+    take_in(kMostTakenIn);
+  }
+  const uint64_t begin_ns = backend_.now_ns();
+  next_rotation_ns_ = next_modules_ns_ = begin_ns + kStepNs;
   const uint64_t end_ns =
-      options_.seconds > 0 ? start_ns_ + static_cast<uint64_t>(options_.seconds * 1e9) : UINT64_MAX;
+      options_.seconds > 0 ? begin_ns + static_cast<uint64_t>(options_.seconds * 1e9) : UINT64_MAX;
   while (backend_.now_ns() < end_ns) {
     const uint64_t until = std::min({end_ns, next_rotation_ns_, samples_.next_deadline_ns()});
     if (!handle(backend_.wait(until))) break;

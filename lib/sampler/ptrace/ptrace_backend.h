@@ -69,6 +69,7 @@ class PtraceBackend : public Backend {
   explicit PtraceBackend(int process);
   Status open_memory();
   Status seize_all();
+  void seize_sharing_children();
   bool poll_once(uint64_t deadline_ns);
   bool may_interrupt(int task) const;
   void note_pc(const PtraceTask& task);

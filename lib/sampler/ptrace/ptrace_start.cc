@@ -85,6 +85,16 @@ Status PtraceBackend::seize_all() {
   return Ok{};
 }
 
+// Begun before we came, a moment before its exec as a rule: a breakpoint would end it.
+void PtraceBackend::seize_sharing_children() {
+  for (const int child : children_of(process_)) {
+    if (children_.contains(child) || !shares_memory(process_, child).value_or(false)) continue;
+    if (::ptrace(PTRACE_SEIZE, child, 0, kOptions) != 0) continue;
+    children_[child] = Child::kShares;
+    sharing_++;
+  }
+}
+
 Result<std::unique_ptr<PtraceBackend>> PtraceBackend::attach(int process) {
   if (process <= 0 || ::kill(process, 0) != 0) {
     if (process <= 0 || errno == ESRCH) return seize_error(process, ESRCH);
@@ -97,6 +107,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::attach(int process) {
   std::unique_ptr<PtraceBackend> backend(new PtraceBackend(process));
   if (const Status seized = backend->seize_all(); !seized) return seized.error();
   if (const Status opened = backend->open_memory(); !opened) return opened.error();
+  backend->seize_sharing_children();
   backend->catches_trap_ = catches_trap(process);
   // One may be in a handler just now. It stops before it runs on, whenever that is.
   for (const auto& [id, task] : backend->tasks_)

@@ -1,9 +1,7 @@
 // What a stop means, and what is done about it.
 #include <fcntl.h>
-#include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -19,13 +17,6 @@ constexpr uint8_t kBreakpoint = 0xcc;
 
 bool is_job_control(int signal) {
   return signal == SIGSTOP || signal == SIGTSTP || signal == SIGTTIN || signal == SIGTTOU;
-}
-
-// The events tell by the signal at the child's end, not by its memory: clone(CLONE_VM | SIGCHLD)
-// comes as a fork. Where the kernel cannot compare, only a fork is taken for a copy.
-bool shares_memory(int parent, int child, int event) {
-  const long different = ::syscall(SYS_kcmp, parent, child, KCMP_VM, 0, 0);
-  return different < 0 ? event != PTRACE_EVENT_FORK : different == 0;
 }
 
 }  // namespace
@@ -170,7 +161,10 @@ void PtraceBackend::on_child_of(int parent, int event) {
   // nothing any more.
   if (group == 0) return;
   // A copy is cleaned and let go. What may share the memory forbids breakpoints in it.
-  const Child kind = shares_memory(parent, child, event) ? Child::kShares : Child::kCopy;
+  // The event goes by the signal at the child's end: clone(CLONE_VM | SIGCHLD) comes as a fork.
+  // Where the kernel cannot compare, only a fork is taken for a copy.
+  const bool shares = shares_memory(parent, child).value_or(event != PTRACE_EVENT_FORK);
+  const Child kind = shares ? Child::kShares : Child::kCopy;
   children_[child] = kind;
   if (kind == Child::kShares) {
     sharing_++;

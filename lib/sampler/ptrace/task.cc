@@ -1,16 +1,22 @@
 #include "lib/sampler/ptrace/task.h"
 
+#include <linux/kcmp.h>
 #include <signal.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -112,6 +118,24 @@ void unblock_trap(int task) {
   if (::ptrace(PTRACE_GETSIGMASK, task, sizeof mask, &mask) != 0 || (mask & kTrapBit) == 0) return;
   mask &= ~kTrapBit;
   ::ptrace(PTRACE_SETSIGMASK, task, sizeof mask, &mask);
+}
+
+std::optional<bool> shares_memory(int one, int other) {
+  const long order = ::syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0);
+  return order < 0 ? std::nullopt : std::optional(order == 0);
+}
+
+std::vector<int> children_of(int process) {
+  std::vector<int> out;
+  const std::string folder = "/proc/" + std::to_string(process) + "/task";
+  std::error_code ignored;
+  for (const auto& task : std::filesystem::directory_iterator(folder, ignored)) {
+    const auto text = read_file(task.path() / "children");
+    if (!text) continue;
+    for (const std::string_view word : split(text.value(), ' '))
+      if (const int child = std::atoi(std::string(word).c_str()); child > 0) out.push_back(child);
+  }
+  return out;
 }
 
 int status_number(int task, const char* key) { return std::atoi(status_text(task, key).c_str()); }

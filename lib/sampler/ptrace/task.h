@@ -5,7 +5,9 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/sampler/backend.h"
@@ -59,6 +61,10 @@ bool trap_pending(int task);
 // is stopped SIGTRAP is unblocked; the end of a handler brings back what was before it.
 bool catches_trap(int process);
 void unblock_trap(int task);
+
+// Whether two processes have one memory; nothing where the kernel does not tell.
+std::optional<bool> shares_memory(int one, int other);
+std::vector<int> children_of(int process);
 
 // Of /proc/N/status; nothing, and 0, when there is none.
 std::string status_text(int task, const char* key);
