@@ -63,8 +63,8 @@ TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
   ASSERT_TRUE(code);
   const auto sites = code.value()->list({"plain_write"}).sites;
   ASSERT_EQ(sites.size(), 1U);
-  for (const auto& [size, kind] : {std::pair{8U, model::CandidateKind::kDataRace},
-                                   std::pair{32U, model::CandidateKind::kCollision}}) {
+  for (const auto& [ahead, kind] : {std::pair{false, model::CandidateKind::kDataRace},
+                                    std::pair{true, model::CandidateKind::kCollision}}) {
     SessionResult result;
     result.modules = {{path, 0, 0, 0}, {"/nowhere/libc.so.6", 0, 0, 0}};
     Collision& seen = result.collisions.emplace_back();
@@ -76,10 +76,11 @@ TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
     seen.other->place = {1, 0x1000};
     seen.other->text = "vmovdqu ymm0, [rdi]";
     seen.other->reads = true;
-    seen.other->size = size;
+    seen.other->size = 32;
+    seen.other->reads_ahead = ahead;
     const model::FindingsFile file = to_findings(result, {"watch:1", {}, "test", "deadheat watch"});
     ASSERT_EQ(file.findings.size(), 1U);
-    EXPECT_EQ(file.findings[0].candidate.kind, kind) << size;
+    EXPECT_EQ(file.findings[0].candidate.kind, kind) << ahead;
   }
 }
 
