@@ -180,21 +180,34 @@ std::optional<Instruction> ModuleCode::at(uint64_t address) const {
   return decode({section->bytes + (address - section->begin), size}, address);
 }
 
+// rbp is the frame pointer only where the function makes it one; optimised code has it for any
+// other pointer.
 bool ModuleCode::decode_function(const Range& range, CodeList& out) const {
+  const auto first = static_cast<ptrdiff_t>(out.sites.size());
+  std::vector<uint64_t> by_frame;  // sites that count only if there is no frame pointer
+  bool whole = true, frame = false;
   for (uint64_t at_address = range.begin; at_address < range.end;) {
     const auto instruction = at(at_address);
-    if (!instruction) return false;
+    if (!instruction) {
+      whole = false;
+      break;
+    }
+    frame |= instruction->makes_frame;
     const uint64_t next = at_address + instruction->length;
-    bool wanted = false, stack = false, read_only = false;
+    bool wanted = false, stack = false, read_only = false, perhaps = false;
     for (const MemoryAccess& access : instruction->memory()) {
       const uint64_t target = next + static_cast<uint64_t>(access.displacement);
-      if (access.on_stack || access.thread_local_)
+      if (access.on_frame)
+        perhaps = true;
+      else if (access.on_stack || access.thread_local_)
         stack = true;
       else if (access.pc_relative && !writable(target))
         read_only = true;
       else
         wanted = true;
     }
+    if (perhaps && !wanted) by_frame.push_back(at_address);
+    wanted |= perhaps;
     out.on_stack += !wanted && stack ? 1 : 0;
     out.read_only += !wanted && read_only ? 1 : 0;
     if (wanted && next <= range.end)
@@ -202,7 +215,14 @@ bool ModuleCode::decode_function(const Range& range, CodeList& out) const {
                            static_cast<uint32_t>(out.functions)});
     at_address = next;
   }
-  return true;
+  if (!frame) return whole;
+  out.on_stack += by_frame.size();
+  const auto is_local = [&](const CodeSite& site) {
+    return std::binary_search(by_frame.begin(), by_frame.end(), site.address);
+  };
+  out.sites.erase(std::remove_if(out.sites.begin() + first, out.sites.end(), is_local),
+                  out.sites.end());
+  return whole;
 }
 
 CodeList ModuleCode::list(const std::vector<std::string>& patterns) {

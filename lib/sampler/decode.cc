@@ -31,6 +31,11 @@ bool only_names_memory(const ZydisDecodedInstruction& decoded) {
   }
 }
 
+ZydisRegister whole(uint16_t number) {
+  return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
+                                          static_cast<ZydisRegister>(number));
+}
+
 void add(Instruction& out, const ZydisDecodedOperand& operand) {
   if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) return;
   if (operand.size == 0 || out.count == out.accesses.size()) return;
@@ -49,6 +54,7 @@ void add(Instruction& out, const ZydisDecodedOperand& operand) {
   access.pc_relative =
       operand.mem.base == ZYDIS_REGISTER_RIP || operand.mem.base == ZYDIS_REGISTER_EIP;
   access.on_stack = is_stack_register(operand.mem.base);
+  access.on_frame = access.on_stack && whole(access.base) == ZYDIS_REGISTER_RBP;
   access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
 }
 
@@ -69,11 +75,6 @@ bool searches(ZydisMnemonic mnemonic) {
     default:
       return false;
   }
-}
-
-ZydisRegister whole(uint16_t number) {
-  return ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64,
-                                          static_cast<ZydisRegister>(number));
 }
 
 void mark_changed_base(Instruction& out, const ZydisDecodedOperand& operand) {
@@ -135,6 +136,19 @@ uint64_t register_value(uint16_t number, const user_regs_struct& registers) {
   return whole(number) == name ? value : value & 0xffffffffU;
 }
 
+bool makes_frame(const ZydisDecodedInstruction& decoded, const ZydisDecodedOperand* operands) {
+  if (decoded.mnemonic == ZYDIS_MNEMONIC_ENTER) return true;
+  if (decoded.operand_count < 2 || operands[0].type != ZYDIS_OPERAND_TYPE_REGISTER ||
+      operands[0].reg.value != ZYDIS_REGISTER_RBP)
+    return false;
+  const bool moved = decoded.mnemonic == ZYDIS_MNEMONIC_MOV &&
+                     operands[1].type == ZYDIS_OPERAND_TYPE_REGISTER &&
+                     operands[1].reg.value == ZYDIS_REGISTER_RSP;
+  const bool computed =
+      decoded.mnemonic == ZYDIS_MNEMONIC_LEA && operands[1].mem.base == ZYDIS_REGISTER_RSP;
+  return moved || computed;
+}
+
 }  // namespace
 
 std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t address) {
@@ -158,6 +172,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
     default:
       break;
   }
+  out.makes_frame = makes_frame(decoded, operands);
   out.searches = searches(decoded.mnemonic);
   if (only_names_memory(decoded)) return out;
   for (size_t i = 0; i < decoded.operand_count; ++i) add(out, operands[i]);

@@ -25,6 +25,7 @@ struct MemoryAccess {
   bool reads = false, writes = false;
   bool pc_relative = false;
   bool on_stack = false;       // base is the stack or frame pointer
+  bool on_frame = false;       // the frame pointer, if the function makes it one
   bool base_changes = false;   // the instruction itself changes a register of the address
   bool thread_local_ = false;  // through fs: the thread's own variables
 
@@ -40,6 +41,7 @@ struct Instruction {
   bool locked = false;                   // lock prefix, or xchg with memory
   bool repeated = false;                 // rep prefix: the pc may stay here between elements
   bool transfers = false;                // jump, call, return: the pc after it is elsewhere
+  bool makes_frame = false;              // sets rbp to a place in the stack
   bool searches = false;                 // compares a vector element by element, as strlen does
   std::array<MemoryAccess, 2> accesses;  // string moves have two
 

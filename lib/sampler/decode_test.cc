@@ -103,6 +103,17 @@ TEST(Decode, StringMovesHaveTwoSides) {
   }
 }
 
+TEST(Decode, AFrameIsMade) {
+  EXPECT_TRUE(decode(std::vector<uint8_t>{0x48, 0x89, 0xe5}, 0)->makes_frame);  // mov rbp, rsp
+  EXPECT_TRUE(decode(std::vector<uint8_t>{0x48, 0x8d, 0x6c, 0x24, 0x10}, 0)
+                  ->makes_frame);  // lea rbp, [rsp+0x10]
+  EXPECT_FALSE(decode(std::vector<uint8_t>{0x48, 0x89, 0xfd}, 0)->makes_frame);  // mov rbp, rdi
+  EXPECT_FALSE(
+      decode(std::vector<uint8_t>{0x48, 0x8b, 0x2c, 0x24}, 0)->makes_frame);  // mov rbp, [rsp]
+  EXPECT_TRUE(decode(std::vector<uint8_t>{0x8b, 0x45, 0xfc}, 0)->accesses[0].on_frame);   // [rbp-4]
+  EXPECT_FALSE(decode(std::vector<uint8_t>{0x8b, 0x04, 0x24}, 0)->accesses[0].on_frame);  // [rsp]
+}
+
 TEST(Decode, StackAndThreadLocalAreMarked) {
   EXPECT_TRUE(decode(std::vector<uint8_t>{0x8b, 0x45, 0xfc}, 0)->accesses[0].on_stack);  // [rbp-4]
   EXPECT_TRUE(decode(std::vector<uint8_t>{0x8b, 0x04, 0x24}, 0)->accesses[0].on_stack);  // [rsp]

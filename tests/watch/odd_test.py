@@ -21,6 +21,7 @@ class Odd(Watching):
     def setUpClass(cls):
         super().setUpClass()
         cls.build("odd.c", "odd", "-g")
+        cls.build("base.c", "base")
         cls.build("rwrace.c", "RACE", "-g", "-DRACE")
         cls.build("rwrace.c", "STATIC_RACE", "-g", "-static", "-DRACE")
         cls.build("rwrace.c", "STATIC_MUTEX", "-g", "-static", "-DMUTEX")
@@ -86,6 +87,12 @@ class Odd(Watching):
                 self.assertGreater(self.counters()["samples"], 0, run.stderr)
         run = self.watch("--budget", "50%", "--findings", "f.json", "--", self.path("string_race"), "1")
         self.assertEqual(run.returncode, 66, run.stderr)
+
+    def test_rbp_may_be_any_pointer(self):
+        run = self.watch("--budget", "20%", "--findings", "f.json", "--", self.path("base"), "1")
+        self.assertEqual(run.returncode, 66, run.stderr)
+        for one in self.findings()["findings"]:
+            self.assertEqual({role["site"]["function"] for role in one["roles"]}, {"bump"})
 
     def test_what_is_no_process_of_ours(self):
         ended = subprocess.Popen(["true"])
