@@ -137,8 +137,17 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
   return shown(assigned_by(tokens, live::tokens_of(before).size(), begins));
 }
 
+// Rust's atomics: demangled as far as that is known, else as they are ("_RNv...4core4sync6atomic").
+bool in_atomic_library_of_rust(std::string_view name) {
+  const bool inside =
+      name.starts_with("core::sync::atomic::") ||
+      (name.starts_with("_R") && name.find("4core4sync6atomic") != std::string_view::npos);
+  return inside && name.find("::new") == std::string_view::npos && !name.ends_with("3new");
+}
+
 bool in_atomic_library(const SourceFrame& frame) {
   const std::string_view name = frame.function;
+  if (in_atomic_library_of_rust(name)) return true;
   // What latches, semaphores and atomic_ref are made of.
   if (model::normalize_function(name).name.starts_with("std::__atomic_impl::")) return true;
   bool member = false;

@@ -12,6 +12,15 @@
 #define HIDDEN_CAST(x) (*(volatile int*)&(x))
 #define ENABLED 1
 
+// What Rust's standard library is made of, by its names.
+namespace core::sync::atomic {
+__attribute__((always_inline)) inline int get(const int* cell) {
+  int sum = 0;
+  for (; *cell != 0; ++cell) sum += *cell;
+  return sum;
+}
+}  // namespace core::sync::atomic
+
 namespace cases {
 
 struct Inner {
@@ -125,6 +134,7 @@ void unknown_volatile_beside_macro(int v) {
 void unknown_in_argument(int v) {
   if (ENABLED) HIDDEN_CAST(counter) = v;
 }
+int atomic_of_rust(const int* cell) { return core::sync::atomic::get(cell); }
 int unknown_beside_atomic(int v) { return counter + shared.fetch_add(v); }
 // clang-format off
 int atomic_builtin_member(Record* r) {
