@@ -96,9 +96,13 @@ class Judge {
     const auto same_status = [&](const Outcome& run) {
       return run.signal == 0 && run.status == seen_.status;
     };
-    if (seen_.signal == 0 && !good_.empty() && !in_any(same_status))
-      add(ConsequenceKind::kExitStatus, "exit status " + std::to_string(seen_.status) +
-                                            " instead of " + std::to_string(good_[0]->status));
+    if (seen_.signal != 0 || good_.empty() || in_any(same_status)) return;
+    const std::string usual = std::to_string(good_[0]->status);
+    // A recording that failed: this order is the cure, and the race is as true.
+    add(ConsequenceKind::kExitStatus,
+        seen_.status == 0 && good_[0]->signal == 0
+            ? "ends well, and fails in the recorded order (exit status " + usual + ")"
+            : "exit status " + std::to_string(seen_.status) + " instead of " + usual);
   }
 
   void printed() {

@@ -108,6 +108,16 @@ TEST_F(Checkers, WithoutReferencesOnlyCrashAndHang) {
   EXPECT_EQ(words(outcome), "ended by SIGABRT\n");
 }
 
+TEST_F(Checkers, ARecordingThatFailed) {
+  Outcome failed = good();
+  failed.status = 1;
+  reference_ = {};
+  reference_.add(failed);
+  EXPECT_EQ(words(good()), "ends well, and fails in the recorded order (exit status 1)\n");
+  failed.status = 2;
+  EXPECT_EQ(words(failed), "exit status 2 instead of 1\n");
+}
+
 TEST_F(Checkers, CommandsThatFailed) {
   Outcome outcome = good();
   outcome.failures = {make_failure({"/bin/mkdir", "lock"}, 1, 0, {})};

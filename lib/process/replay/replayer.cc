@@ -320,6 +320,7 @@ bool Replayer::stuck(Tracer& tracer) {
   State* relaxed = nullptr;
   State* beyond = nullptr;
   State* after_anchor = nullptr;
+  State* its_turn = nullptr;  // an anchor that waits for what does not come
   std::string anchors;
   for (auto& [id, task] : tracer.tasks()) {
     if (!task.held && !task.resting) continue;
@@ -338,16 +339,24 @@ bool Replayer::stuck(Tracer& tracer) {
     }
     const uint32_t node = mine.current->node;
     State*& slot = plan_.in_cut(node) || branch_.order.empty() ? relaxed : beyond;
-    if (anchor(node) >= 0)
+    if (anchor(node) >= 0 && may_go_now(mine)) {
+      relaxed = &mine;  // its turn, but for news of others that its parent was to hear first
+      break;
+    }
+    if (anchor(node) >= 0) {
       anchors = describe(node);
-    else if (slot == nullptr || slot->current->node > node)
+      if (static_cast<size_t>(anchor(node)) == anchors_done_) its_turn = &mine;
+    } else if (slot == nullptr || slot->current->node > node) {
       slot = &mine;
+    }
   }
   if (relaxed == nullptr && anchors_done_ == 0 && !anchors.empty() && !not_all_come_) {
     not_all_come_ = true;
     return true;
   }
-  State* const go = relaxed != nullptr ? relaxed : beyond != nullptr ? beyond : after_anchor;
+  State* go = relaxed;
+  for (State* const next : {beyond, after_anchor, its_turn})
+    if (go == nullptr) go = next;
   if (go != nullptr) {
     go->forced = true;
     report_.relaxed++;
