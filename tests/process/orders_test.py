@@ -92,6 +92,12 @@ class Orders(ProcessCase):
         self.assert_harmful(self.script(EDIT % ("", ""), options), 'has "')
         self.assert_safe(self.script(EDIT % ("flock lock", "flock lock"), options))
 
+    @unittest.skipIf(os.getuid() != 0, "the bpf source needs root")
+    def test_children_that_end_in_another_order(self):
+        done = self.script("for one in 1 2 3 4; do (exit $one) & all=\"$all $!\"; done; for one in $all; do wait $one; echo $?; done", ("--source", "bpf"))
+        self.assert_safe(done)
+        self.assertNotRegex(done.stderr, r"exit\((process \d+)\) does not come before \S+ exit\(\1\)")
+
     def test_a_command_that_fails_by_itself(self):
         done = self.script("exit 3")
         self.assertEqual(done.returncode, 3, done.stderr)
