@@ -26,7 +26,7 @@ CONTEST = "for one in 1 2 3 4; do (%s) & done; wait"
 
 QUEUE = """
 mkdir queue done1 done2 done3
-for one in 1 2 3 4 5; do echo $one >queue/$one; done
+for one in 1 2 3; do echo $one >queue/$one; done
 worker() { for one in queue/*; do mv $one done$1/ 2>/dev/null; done; }
 worker 1 & worker 2 & worker 3 & wait
 cat done*/* | sort
@@ -53,7 +53,7 @@ grep -q a=2 settings && grep -q b=2 settings
 
 class Orders(ProcessCase):
     def check(self, *command, options=()):
-        done = self.or_skip(self.proc("check", "--verbose", "--time", "20", "--keep", "rec", *options, "--", *command))
+        done = self.or_skip(self.proc("check", "--verbose", "--time", "10", "--keep", "rec", *options, "--", *command))
         os.rename(self.path("rec"), self.path(f"rec{len(os.listdir(self.folder))}"))
         return done
 
