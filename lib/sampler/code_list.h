@@ -50,6 +50,10 @@ class ModuleCode {
   std::vector<uint8_t> bytes(uint64_t address, size_t most) const;
   const symbols::ElfImage& image() const { return *image_; }
   bool in_c_library(uint64_t address) const { return address >= c_library_; }
+  bool begins_at(uint64_t address) const {  // a function
+    const Range* const function = function_at(address);
+    return function != nullptr && function->begin == address;
+  }
   // Whether the function there compares vectors: it looks for an end, and reads behind it.
   bool searches(uint64_t address) const;
 

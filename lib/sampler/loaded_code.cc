@@ -68,6 +68,7 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
   ModuleCode* const code = code_of(after.module);
   if (code == nullptr) return side;
   side.in_loader = is_loader(after.module);
+  if (code->begins_at(after.address)) side.place.address = after.address;  // not the one before it
   for (auto instruction : {code->ending_at(after.address), code->at(after.address)}) {
     if (!instruction || instruction->count == 0 || instruction->transfers) continue;
     const bool here = instruction->address == after.address;
@@ -92,6 +93,26 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
     }
     if (!side.text.empty()) return side;
   }
+  return side;
+}
+
+// "call [rax+8]" traps where it went to; its address is told by where it returns to.
+std::optional<Side> LoadedCode::caller_of(const Event& event, uint64_t return_address,
+                                          const Side& held) {
+  const CodePlace after = place_of(return_address);
+  ModuleCode* const code = code_of(after.module);
+  auto call = code == nullptr ? std::nullopt : code->ending_at(after.address);
+  if (!call || !call->transfers || call->count == 0) return std::nullopt;
+  Side side;
+  side.place = {after.module, call->address};
+  side.text = instruction_text(code->bytes(call->address, kLongestInstruction));
+  call->address += module(after.module).bias;
+  const MemoryAccess& access = call->accesses[0];
+  side.address = effective_address(*call, access, event.registers);
+  if (access.on_stack || !access.touches(side.address, held.address, held.address + held.size))
+    return std::nullopt;
+  side.reads = true;
+  side.size = access.size;
   return side;
 }
 

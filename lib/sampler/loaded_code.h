@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -25,6 +26,8 @@ class LoadedCode {
   ModuleCode* code_of(int module);  // opened when first needed; nullptr where it cannot be
   void adopt(int module, std::unique_ptr<ModuleCode> code);  // opened elsewhere
   CodePlace place_of(uint64_t address) const;
+  // Of a call through memory, which traps in the called function.
+  std::optional<Side> caller_of(const Event& event, uint64_t return_address, const Side& held);
   // A read of a whole vector by a function of the C library that looks for an end.
   bool reads_ahead(const Side& side);
   bool is_loader(int module) const;

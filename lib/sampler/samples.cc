@@ -113,6 +113,10 @@ bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
   Collision collision = sample.seen;
   if (code_.place_of(event.pc).module < 0) code_.update(backend_.modules());  // loaded meanwhile
   collision.other = code_.side_of(event, sample.seen.held);
+  uint64_t top = 0;
+  if (collision.other->text.empty() &&
+      backend_.read(event.registers.rsp, {reinterpret_cast<uint8_t*>(&top), sizeof top}))
+    if (auto caller = code_.caller_of(event, top, sample.seen.held)) collision.other = *caller;
   collision.other->reads_ahead = code_.reads_ahead(*collision.other);
   collision.other->ended_before = ended_before(*collision.other, sample.seen.held.address);
   collision.after.resize(sample.seen.held.size);

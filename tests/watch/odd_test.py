@@ -22,6 +22,7 @@ class Odd(Watching):
         super().setUpClass()
         cls.build("odd.c", "odd", "-g")
         cls.build("base.c", "base")
+        cls.build("calls.c", "calls", "-g")
         cls.build("rwrace.c", "RACE", "-g", "-DRACE")
         cls.build("rwrace.c", "STATIC_RACE", "-g", "-static", "-DRACE")
         cls.build("rwrace.c", "STATIC_MUTEX", "-g", "-static", "-DMUTEX")
@@ -93,6 +94,12 @@ class Odd(Watching):
         self.assertEqual(run.returncode, 66, run.stderr)
         for one in self.findings()["findings"]:
             self.assertEqual({role["site"]["function"] for role in one["roles"]}, {"bump"})
+
+    def test_a_call_through_memory(self):
+        run = self.watch("--functions", "write_once", "--budget", "20%", "--findings", "f.json", "--", self.path("calls"), "1")
+        self.assertEqual(run.returncode, 66, run.stderr)
+        functions = {role["site"].get("function") for one in self.findings()["findings"] for role in one["roles"]}
+        self.assertEqual(functions, {"write_once", "call_once"}, run.stderr)
 
     def test_what_is_no_process_of_ours(self):
         ended = subprocess.Popen(["true"])
