@@ -34,7 +34,7 @@ int main(void) {
   const pid_t child = fork();
   if (child == 0) _exit(worker(ready[1]));
   if (read(ready[0], &byte, 1) != 1) return 6;
-  usleep(100000);
+  usleep(100000);  // the program's own hope, which the branch takes away
   kill(child, SIGUSR1);
   int status = 0;
   waitpid(child, &status, 0);
