@@ -1,7 +1,7 @@
-// Candidate: a kind plus two or more roles, each a site and what it does there. What any finder
-// yields.
+// Candidate: a kind plus its roles, each a site and what it does there. What any finder yields.
 //
-// Data races have two roles. RacePro's wait-wakeups and wakeup-waits races have three. No meaning
+// Data races have two roles. RacePro's wait-wakeups and wakeup-waits races have three. A failure
+// that no known race explains has one: the place where the program failed. No meaning
 // hangs on the order of the roles except that evidence refers to them by index; identity.h matches
 // them in any order.
 #pragma once
@@ -23,6 +23,11 @@ enum class CandidateKind : uint8_t {
   kLoadStore,  // RacePro 5.3.1
   kWaitWakeups,  // RacePro 5.3.2: one wait, two wake-ups
   kWakeupWaits,  // RacePro 5.3.3: one wake-up, two waits
+  // The program fails under some schedule, undisturbed runs do not, and no known race explains it.
+  // One role: its name says how ("assertion total == expected", "SIGSEGV", "exit status 3") and is
+  // part of its identity; its site says where. Where no code is known, the site is a kLabel with
+  // the program as module and the name as label.
+  kFailure,
   kCount
 };
 
@@ -74,7 +79,7 @@ struct Access {
 };
 
 struct Role {
-  std::string name;  // "first", "second"; RacePro: "wait", "wakeup 1", ...
+  std::string name;  // "first", "second"; RacePro: "wait", "wakeup 1", ...; kFailure: how it failed
   Site site;
   AccessKind access = AccessKind::kUnknown;
   friend bool operator==(const Role&, const Role&) = default;
@@ -82,7 +87,7 @@ struct Role {
 
 struct Candidate {
   CandidateKind kind = CandidateKind::kDataRace;
-  std::vector<Role> roles;  // two or more
+  std::vector<Role> roles;  // two or more; kFailure: one
   std::vector<std::string>
       found_by;  // finders, sorted, unique: "hb", "hybrid", "rdit", "scan", "watch", ...
   friend bool operator==(const Candidate&, const Candidate&) = default;

@@ -63,6 +63,8 @@ std::string_view kind_words(CandidateKind kind) {
       return "Wait-wakeups race";
     case CandidateKind::kWakeupWaits:
       return "Wakeup-waits race";
+    case CandidateKind::kFailure:
+      return "Failure under some schedules";
     case CandidateKind::kCount:
       break;
   }
@@ -74,6 +76,16 @@ std::string access_words(AccessKind kind) {
   std::string words(name(kind));
   std::replace(words.begin(), words.end(), '_', ' ');
   return words;
+}
+
+// "assertion total == expected at audit()", "exit status 3 of bank".
+std::string failure_words(const Role& role) {
+  const std::string what = role.name.empty() ? "failure" : role.name;
+  if (role.site.kind == SiteKind::kLabel)
+    return role.site.module.empty() ? what
+                                    : what + " of " + std::string(basename_of(role.site.module));
+  return what + " at " +
+         (role.site.function.empty() ? describe(role.site) : called(role.site.function));
 }
 
 std::string role_words(const Role& role) {
@@ -121,6 +133,8 @@ std::string describe(const Site& site) {
 
 std::string title(const Candidate& candidate) {
   std::string text(kind_words(candidate.kind));
+  if (candidate.kind == CandidateKind::kFailure)
+    return candidate.roles.empty() ? text : text + ": " + failure_words(candidate.roles[0]);
   std::vector<std::string> roles;
   const std::string* variable = nullptr;
   bool one_variable = true;

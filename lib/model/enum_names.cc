@@ -12,7 +12,7 @@ constexpr size_t kCountOf = static_cast<size_t>(Enum::kCount);
 
 constexpr std::array<Word, 3> kSiteKinds = {"code", "syscall", "label"};
 constexpr std::array<Word, kCountOf<CandidateKind>> kCandidateKinds = {
-    "data_race", "order", "collision", "load_store", "wait_wakeups", "wakeup_waits"};
+    "data_race", "order", "collision", "load_store", "wait_wakeups", "wakeup_waits", "failure"};
 constexpr std::array<Word, kCountOf<AccessKind>> kAccessKinds = {
     "unknown", "read", "write", "atomic_read", "atomic_write", "free",
     "acquire", "load", "store", "wait",        "wakeup"};
@@ -24,7 +24,8 @@ constexpr std::array<Word, kCountOf<Outcome>> kOutcomes = {"race",
                                                            "diverged_infeasible",
                                                            "diverged_uncontrolled"};
 constexpr std::array<Word, kCountOf<Proof>> kProofs = {
-    "none", "happens_before", "co_enabled", "collision", "failed_branch", "agent_claim"};
+    "none",        "happens_before",        "co_enabled", "collision", "failed_branch",
+    "agent_claim", "partial_happens_before"};
 constexpr std::array<Word, kCountOf<Order>> kOrders = {"unknown", "primary", "alternate"};
 constexpr std::array<Word, kCountOf<Ordered>> kOrdered = {"unknown", "no", "yes"};
 constexpr std::array<Word, kCountOf<Schedulable>> kSchedulable = {"unknown", "yes", "no"};
@@ -35,7 +36,8 @@ constexpr std::array<Word, kCountOf<EdgeKind>> kEdges = {"other", "start", "end"
                                                          "signal"};
 constexpr std::array<Word, kCountOf<VerdictState>> kStates = {"unknown", "true_race",
                                                               "likely_false_positive"};
-constexpr std::array<Word, kCountOf<Basis>> kBases = {"none", "claimed", "proved"};
+constexpr std::array<Word, kCountOf<Basis>> kBases = {"none", "claimed", "observed",
+                                                      "made_to_happen"};
 
 // A table that is too short ends in empty words.
 static_assert(!kCandidateKinds.back().empty() && !kAccessKinds.back().empty() &&

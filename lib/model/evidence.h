@@ -31,11 +31,14 @@ enum class Outcome : uint8_t {
 
 enum class Proof : uint8_t {
   kNone,
-  kHappensBefore,  // unordered by happens-before in an observed execution
+  kHappensBefore,  // unordered by happens-before in an execution that we saw completely enough
   kCoEnabled,      // both threads stood at their accesses under our scheduler
   kCollision,      // a watchpoint saw both at one location at one time
   kFailedBranch,   // a reordered execution failed its checker
   kAgentClaim,     // an agent said so
+  // Unordered by the happens-before that we saw; code that was not instrumented ran nearby (see
+  // Evidence::unseen) and may have ordered the accesses. A sighting, never a proof.
+  kPartialHappensBefore,
   kCount
 };
 
@@ -100,6 +103,11 @@ struct Evidence {
   std::vector<Consequence> differences = {};  // all that broke, the worst first; may be empty
   Story recorded = {};  // processes: the calls in the order in which nothing broke,
   Story failed = {};    // and in the order in which it did
+  // How many runs of the same order this stands for: a campaign that repeats an order before it
+  // speaks gives one piece of evidence for all of them. Harm needs two (verdict.h).
+  uint32_t repetitions = 1;
+  // kPartialHappensBefore: the modules whose code we did not see, sorted: "libgomp.so.1"
+  std::vector<std::string> unseen = {};
   friend bool operator==(const Evidence&, const Evidence&) = default;
   friend auto operator<=>(const Evidence&, const Evidence&) = default;
 };

@@ -167,6 +167,19 @@ Status check_evidence(const Finding& finding, size_t number) {
   return Ok{};
 }
 
+Status check_roles(const Candidate& candidate, size_t number) {
+  const size_t roles = candidate.roles.size();
+  if (candidate.kind == CandidateKind::kFailure)
+    return roles == 1
+               ? Status(Ok{})
+               : broken(number, "roles", "a failure has one role, found " + std::to_string(roles),
+                        "name the place where the program failed");
+  return roles >= 2 ? Status(Ok{})
+                    : broken(number, "roles",
+                             "a race has at least two roles, found " + std::to_string(roles),
+                             "give each side of the race a role");
+}
+
 }  // namespace
 
 Verdict fold(const Finding& finding) { return fold(finding.evidence, finding.candidate.kind); }
@@ -192,11 +205,7 @@ void add_finding(FindingsFile& file, Finding finding) {
 Status check(const FindingsFile& file) {
   for (size_t i = 0; i < file.findings.size(); ++i) {
     const Candidate& candidate = file.findings[i].candidate;
-    if (candidate.roles.size() < 2)
-      return broken(
-          i, "roles",
-          "a race has at least two roles, found " + std::to_string(candidate.roles.size()),
-          "give each side of the race a role");
+    if (Status status = check_roles(candidate, i); !status) return status;
     if (!is_set(candidate.found_by)) return broken(i, "found_by", "not sorted or not unique", "");
     for (size_t r = 0; r < candidate.roles.size(); ++r) {
       if (!is_set(candidate.roles[r].site.pcs))

@@ -50,9 +50,9 @@ Verdict fold(const Finding& finding);
 // index.
 void add_finding(FindingsFile& file, Finding finding);
 
-// What every findings file must hold to: at least two roles, unique non-empty evidence ids, steps
-// and accesses that refer to roles there are, sorted unique pcs and finders. An Error names the
-// place, as in "findings[3].roles".
+// What every findings file must hold to: at least two roles (of a failure: one), unique non-empty
+// evidence ids, steps and accesses that refer to roles there are, sorted unique pcs and finders. An
+// Error names the place, as in "findings[3].roles".
 Status check(const FindingsFile& file);
 
 }  // namespace deadheat::model

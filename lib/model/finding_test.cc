@@ -150,6 +150,11 @@ TEST(Check, NamesThePlace) {
   EXPECT_EQ(message(finding), "");
   finding.candidate.roles.pop_back();
   EXPECT_EQ(message(finding), "findings[1].roles: a race has at least two roles, found 1");
+  finding.candidate.kind = CandidateKind::kFailure;
+  finding.evidence.clear();
+  EXPECT_EQ(message(finding), "");
+  finding.candidate.roles.push_back(finding.candidate.roles[0]);
+  EXPECT_EQ(message(finding), "findings[1].roles: a failure has one role, found 2");
   finding = pair("1", "2", "a");
   finding.evidence.push_back(finding.evidence[0]);
   EXPECT_EQ(message(finding), "findings[1].evidence[1].id: \"a\" is there twice");

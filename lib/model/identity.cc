@@ -81,6 +81,12 @@ std::string exact_place(const Site& site) {
   return {};
 }
 
+// Of a failure the role's name tells how it failed.
+std::string what_it_does(const Candidate& candidate, const Role& role) {
+  std::string text(name(role.access));
+  return candidate.kind == CandidateKind::kFailure ? text + '\0' + role.name : text;
+}
+
 // What survives a rebuild and an edit elsewhere.
 std::string drift_free(const Site& site) {
   switch (site.kind) {
@@ -103,12 +109,19 @@ std::string drift_free(const Site& site) {
   return {};
 }
 
+// A failure accesses nothing; how it failed is what tells two at one place apart.
+RoleMatch match_failure(const Role& a, const Role& b) {
+  const Match sites = a.name == b.name ? match(a.site, b.site) : Match::kDifferent;
+  return sites == Match::kDifferent ? RoleMatch{} : RoleMatch{sites, {0}};
+}
+
 }  // namespace
 
 RoleMatch match_roles(const Candidate& a, const Candidate& b) {
   const Match kinds = match_kind(a.kind, b.kind);
   const size_t count = a.roles.size();
-  if (kinds == Match::kDifferent || count != b.roles.size()) return {};
+  if (kinds == Match::kDifferent || count != b.roles.size() || count == 0) return {};
+  if (a.kind == CandidateKind::kFailure) return match_failure(a.roles[0], b.roles[0]);
   // Most pairs of candidates have nothing in common: find that out before anything is allocated.
   const auto fits_first = [&](const Role& role) {
     return match_role(a.roles[0], role) != Match::kDifferent;
@@ -137,7 +150,7 @@ std::string exact_key(const Candidate& candidate) {
   for (const Role& role : candidate.roles) {
     const std::string key = exact_place(role.site);
     if (key.empty()) return {};
-    roles.insert(std::string(name(role.access)) + '\0' + key);
+    roles.insert(what_it_does(candidate, role) + '\0' + key);
   }
   std::string all(name(candidate.kind));
   for (const std::string& role : roles) all += '\1' + role;
@@ -147,7 +160,7 @@ std::string exact_key(const Candidate& candidate) {
 std::string display_id(const Candidate& candidate) {
   std::multiset<std::string> roles;
   for (const Role& role : candidate.roles)
-    roles.insert(std::string(name(role.access)) + '\0' + std::string(name(role.site.kind)) + '\0' +
+    roles.insert(what_it_does(candidate, role) + '\0' + std::string(name(role.site.kind)) + '\0' +
                  drift_free(role.site));
   std::string all(name(candidate.kind));
   for (const std::string& role : roles) all += '\1' + role;

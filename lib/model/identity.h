@@ -21,7 +21,8 @@ enum class Match : uint8_t { kDifferent, kLikely, kSame };
 Match match(const Site& a, const Site& b);
 // Kinds must agree (a collision may be a data race: likely at best). Roles are matched in the best
 // order; since roles match only with the same access, that permutes just the roles that are alike
-// (the two wake-ups). The answer is the weakest answer among the roles.
+// (the two wake-ups). Failures must have failed in the same way, too. The answer is the weakest
+// answer among the roles.
 Match match(const Candidate& a, const Candidate& b);
 
 struct RoleMatch {

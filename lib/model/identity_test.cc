@@ -298,6 +298,28 @@ TEST(CandidateMatch, TheWakeupsOfThreeRolesMayChangePlaces) {
   EXPECT_EQ(match(three("w", "a", "b"), three("w", "a", "a")), Match::kDifferent);
 }
 
+TEST(CandidateMatch, FailuresAreToldByHowAndWhere) {
+  const auto failure = [](const char* how, Site site) {
+    return Candidate{CandidateKind::kFailure, {Role{how, std::move(site), {}}}, {}};
+  };
+  const Candidate c = failure("assertion a == b", base_site());
+  Site drifted = base_site();
+  drifted.line += 7, drifted.function_line += 7, drifted.build_id = "bbbb", drifted.pcs = {9};
+  EXPECT_EQ(match(c, failure("assertion a == b", drifted)), Match::kSame);
+  EXPECT_EQ(match(c, failure("SIGSEGV", base_site())), Match::kDifferent);
+  EXPECT_EQ(match(c, failure("assertion a == b", label_site("5"))), Match::kDifferent);
+  EXPECT_EQ(display_id(c), display_id(failure("assertion a == b", drifted)));
+  EXPECT_NE(display_id(c), display_id(failure("SIGSEGV", base_site())));
+  EXPECT_NE(exact_key(c), exact_key(failure("SIGSEGV", base_site())));
+  Site status = label_site("exit status 3");
+  status.module = "/usr/bin/bank";
+  EXPECT_EQ(match(failure("exit status 3", status), failure("exit status 3", status)),
+            Match::kSame);
+  EXPECT_EQ(title(failure("exit status 3", status)),
+            "Failure under some schedules: exit status 3 of bank");
+  EXPECT_EQ(title(c), "Failure under some schedules: assertion a == b at bank::transfer()");
+}
+
 TEST(CandidateMatch, IsSymmetricAndReflexiveOnRandomCandidates) {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));

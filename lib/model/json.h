@@ -14,7 +14,8 @@
 
 namespace deadheat::model {
 
-inline constexpr int kFindingsVersion = 1;
+inline constexpr int kFindingsVersion = 2;
+inline constexpr int kOldestFindingsVersion = 1;  // that is still read
 inline constexpr std::string_view kFindingsFormat = "deadheat-findings";
 
 // Bytes that are not UTF-8 (in names that a program chose) are replaced by U+FFFD.

@@ -219,6 +219,8 @@ void read_evidence(const Cursor& at, Evidence& e) {
   at.field("failed", [&](const Cursor& field) { read_story(field, e.failed); });
   text(at, "why", e.why);
   text(at, "repeat", e.repeat);
+  number(at, "repetitions", e.repetitions);
+  texts(at, "unseen", e.unseen);
 }
 
 void read_finding(const Cursor& at, Finding& finding) {
@@ -239,6 +241,7 @@ void read_counter(const Cursor& at, Counter& counter) {
   number(at, "value", counter.value, true);
   text(at, "meaning", counter.meaning);
   flag(at, "is_loss", counter.is_loss);
+  flag(at, "is_untried", counter.is_untried);
 }
 
 void read_origin(const Cursor& at, Origin& origin) {
@@ -253,22 +256,36 @@ void read_origin(const Cursor& at, Origin& origin) {
   texts(at, "problems", origin.problems);
 }
 
-// Before anything else is looked at: a later version may have changed everything else.
-void read_header(const Cursor& at) {
-  if (!at.object()) return;
+// Before anything else is looked at: a later version may have changed everything else. Returns the
+// version.
+uint64_t read_header(const Cursor& at) {
+  if (!at.object()) return 0;
   std::string format;
   if (at.value().contains("format")) text(at, "format", format);
   if (format != kFindingsFormat) {
-    return at.fail(
-        "not a findings file: \"format\" is not \"" + std::string(kFindingsFormat) + "\"",
-        "name a file that deadheat wrote with --findings or --format json");
+    at.fail("not a findings file: \"format\" is not \"" + std::string(kFindingsFormat) + "\"",
+            "name a file that deadheat wrote with --findings or --format json");
+    return 0;
   }
   uint64_t version = 0;
   number(at, "version", version, true);
-  if (at.failed() || version == kFindingsVersion) return;
+  if (at.failed() || (version >= kOldestFindingsVersion && version <= kFindingsVersion))
+    return version;
   at.fail("findings version " + std::to_string(version) +
-              " is not understood; this program reads version " + std::to_string(kFindingsVersion),
+              " is not understood; this program reads versions " +
+              std::to_string(kOldestFindingsVersion) + " to " + std::to_string(kFindingsVersion),
           version > kFindingsVersion ? "use a newer deadheat" : "write the file anew");
+  return version;
+}
+
+// Version 1 did not say for how many runs evidence stands. Trials of threads have one entry each;
+// of an order of processes that failed, the campaign wrote one entry after it had run it again.
+void bring_up_to_date(FindingsFile& file, uint64_t version) {
+  if (version >= 2) return;
+  for (Finding& finding : file.findings)
+    for (Evidence& e : finding.evidence)
+      if (e.proof == Proof::kFailedBranch && e.trial && e.trial->confirmer == "branch")
+        e.repetitions = 2;
 }
 
 }  // namespace
@@ -289,11 +306,12 @@ Result<FindingsFile> from_json(std::string_view document) {
   std::optional<Error> problem;
   const Cursor root(json, problem);
   FindingsFile file;
-  read_header(root);
+  const uint64_t version = read_header(root);
   root.field("origins", [&](const Cursor& field) { read_all(field, file.origins, read_origin); });
   root.field(
       "findings", [&](const Cursor& field) { read_all(field, file.findings, read_finding); }, true);
   if (problem) return *problem;
+  bring_up_to_date(file, version);
   if (Status status = check(file); !status) return status.error();
   return file;
 }

@@ -53,7 +53,7 @@ FindingsFile small_file() {
 
 const char kGolden[] = R"json({
   "format": "deadheat-findings",
-  "version": 1,
+  "version": 2,
   "origins": [
     {
       "tool_version": "0.1.0",
@@ -80,13 +80,12 @@ const char kGolden[] = R"json({
       "title": "Data race: write at line 5 and read at line 7",
       "verdict": {
         "state": "true_race",
-        "basis": "proved",
+        "basis": "observed",
         "confidence": 1.0,
-        "consequence": {
+        "seen_once": {
           "kind": "crash",
           "detail": "SIGSEGV"
         },
-        "consequence_basis": "proved",
         "executions": 1,
         "races": 1
       },
@@ -236,10 +235,11 @@ std::string error_after(const std::string& from, const std::string& to) {
 }
 
 TEST(Json, ErrorsNameThePlaceAndWhatToDo) {
-  EXPECT_EQ(error_after("\"version\": 1", "\"version\": 7"),
-            "the document: findings version 7 is not understood; this program reads version 1 | "
-            "use a newer deadheat");
-  EXPECT_EQ(error_after("\"version\": 1,", ""),
+  EXPECT_EQ(
+      error_after("\"version\": 2", "\"version\": 7"),
+      "the document: findings version 7 is not understood; this program reads versions 1 to 2 | "
+      "use a newer deadheat");
+  EXPECT_EQ(error_after("\"version\": 2,", ""),
             "the document: \"version\" is missing | add the field, or write the file anew");
   EXPECT_EQ(error_after("deadheat-findings", "sarif"),
             "the document: not a findings file: \"format\" is not \"deadheat-findings\" | name a "
@@ -276,15 +276,34 @@ TEST(Json, ErrorsNameThePlaceAndWhatToDo) {
   EXPECT_EQ(error_after("\"id\": \"9f86/1\",", ""),
             "findings[0].evidence[0]: \"id\" is missing | add the field, or write the file anew");
   EXPECT_EQ(
-      error_after("\"version\": 1,", "\"version\": 1"),
+      error_after("\"version\": 2,", "\"version\": 2"),
       "not JSON near line 4, column 11 (byte 60) | was the file cut short or edited by hand?");
 }
 
 TEST(Json, UnknownAndDerivedFieldsAreIgnored) {
-  EXPECT_EQ(error_after("\"version\": 1,", "\"version\": 1, \"later\": {\"a\": [1]},"), "accepted");
+  EXPECT_EQ(error_after("\"version\": 2,", "\"version\": 2, \"later\": {\"a\": [1]},"), "accepted");
   EXPECT_EQ(error_after("\"DH-47641e22\"", "17"), "accepted");
   EXPECT_EQ(error_after("\"true_race\"", "\"certain\""), "accepted");
   EXPECT_EQ(error_after("\"proof\": \"happens_before\",", ""), "accepted");
+}
+
+// What version 1 wrote is read; it wrote an order of processes that failed after it had run it
+// twice.
+TEST(Json, ReadsVersionOne) {
+  const auto verdict = [](const std::string& version) {
+    const std::string role = R"({"site":{"kind":"label","label":"1"}})";
+    const auto file = from_json(R"({"format":"deadheat-findings","version":)" + version +
+                                R"(,"findings":[{"kind":"load_store","roles":[)" + role + "," +
+                                role + R"(],"evidence":[{"id":"a","outcome":"race",)" +
+                                R"("proof":"failed_branch","consequence":{"kind":"crash"},)" +
+                                R"("trial":{"confirmer":"branch"}}]}]})");
+    EXPECT_TRUE(file.ok());
+    return file.ok() ? fold(file.value().findings[0]) : Verdict{};
+  };
+  EXPECT_EQ(verdict("1").state, VerdictState::kTrueRace);
+  EXPECT_EQ(verdict("1").consequence.kind, ConsequenceKind::kCrash);
+  EXPECT_EQ(verdict("2").seen_once.kind, ConsequenceKind::kCrash);
+  EXPECT_EQ(verdict("2").state, VerdictState::kUnknown);
 }
 
 TEST(Json, TooFewRolesAndDoubledIds) {

@@ -182,6 +182,8 @@ Json write_evidence(const Evidence& e) {
   put_story(json, "failed", e.failed);
   put(json, "why", e.why);
   put(json, "repeat", e.repeat);
+  if (e.repetitions != 1) json["repetitions"] = e.repetitions;
+  put_texts(json, "unseen", e.unseen);
   return json;
 }
 
@@ -193,7 +195,9 @@ Json write_verdict(const Verdict& verdict) {
   if (verdict.consequence != Consequence{}) {
     json["consequence"] = write_consequence(verdict.consequence);
     json["consequence_basis"] = name(verdict.consequence_basis);
+    json["consequence_executions"] = verdict.consequence_executions;
   }
+  if (verdict.seen_once != Consequence{}) json["seen_once"] = write_consequence(verdict.seen_once);
   json["executions"] = verdict.executions;
   put(json, "races", verdict.races);
   put(json, "no_races", verdict.no_races);
@@ -225,6 +229,7 @@ Json write_counter(const Counter& counter) {
   json["value"] = counter.value;
   put(json, "meaning", counter.meaning);
   json["is_loss"] = counter.is_loss;
+  put_flag(json, "is_untried", counter.is_untried);
   return json;
 }
 

@@ -124,6 +124,8 @@ Evidence RandomFindings::evidence(size_t roles, std::string id) {
     e.differences.push_back(Consequence{any<ConsequenceKind>(), text()});
   if (random_.chance(0.4)) e.recorded = story();
   if (random_.chance(0.4)) e.failed = story();
+  if (random_.chance(0.3)) e.repetitions = static_cast<uint32_t>(random_.below(4));
+  if (random_.chance(0.3)) e.unseen = texts();
   if (random_.chance(0.3)) e.trial = Trial{text(), any<Order>(), number(), text()};
   return e;
 }
@@ -131,7 +133,8 @@ Evidence RandomFindings::evidence(size_t roles, std::string id) {
 Finding RandomFindings::finding() {
   Finding finding;
   finding.candidate.kind = any<CandidateKind>();
-  const size_t roles = random_.between(2, 4);
+  const bool failure = finding.candidate.kind == CandidateKind::kFailure;
+  const size_t roles = failure ? 1 : random_.between(2, 4);
   for (size_t i = 0; i < roles; ++i)
     finding.candidate.roles.push_back(Role{text(), site(), any<AccessKind>()});
   finding.candidate.found_by = texts();
@@ -146,7 +149,8 @@ FindingsFile RandomFindings::file() {
   for (uint64_t n = random_.below(3); n > 0; --n) {
     Origin origin{text(), text(), texts(), text(), text(), {}, texts()};
     for (uint64_t c = random_.below(3); c > 0; --c)
-      origin.counters.push_back(Counter{text(), number(), text(), random_.chance(0.5)});
+      origin.counters.push_back(
+          Counter{text(), number(), text(), random_.chance(0.5), random_.chance(0.2)});
     file.origins.push_back(std::move(origin));
   }
   for (uint64_t n = random_.below(5); n > 0; --n) file.findings.push_back(finding());

@@ -64,10 +64,15 @@ def drop_at_top(key):
     return lambda document: document.pop(key, None) is not None
 
 
+def both(first_change, second_change):
+    return lambda document: first_change(document) and second_change(document)
+
+
+ONE_ROLE = [{"site": {"kind": "label", "label": "1"}}]
 MUTATIONS = {
     "format is another": at_top("format", "sarif"),
     "format is missing": drop_at_top("format"),
-    "version is unknown": at_top("version", 2),
+    "version is unknown": at_top("version", 3),
     "version is text": at_top("version", "1"),
     "version is missing": drop_at_top("version"),
     "findings is missing": drop_at_top("findings"),
@@ -78,7 +83,9 @@ MUTATIONS = {
     "kind is unknown": assign("kind", value="datarace"),
     "kind is missing": remove("kind"),
     "roles are missing": remove("roles"),
-    "one role": assign("roles", value=[{"site": {"kind": "label", "label": "1"}}]),
+    "one role": both(assign("kind", value="order"), assign("roles", value=ONE_ROLE)),
+    "a failure with two roles": both(assign("kind", value="failure"), assign("roles", value=ONE_ROLE * 2)),
+    "a failure without a role": both(assign("kind", value="failure"), assign("roles", value=[])),
     "role without a site": remove("roles", 0, "site"),
     "site without a kind": remove("roles", 0, "site", "kind"),
     "access is unknown": assign("roles", 1, "access", value="peek"),
@@ -98,6 +105,8 @@ MUTATIONS = {
     "order is unknown": assign("evidence", 0, "order", value="reverse"),
     "maximum_timeout is text": assign("evidence", 0, "maximum_timeout", value="yes"),
     "consequence without a kind": assign("evidence", 0, "consequence", value={"detail": "x"}),
+    "repetitions is text": assign("evidence", 0, "repetitions", value="twice"),
+    "unseen is text": assign("evidence", 0, "unseen", value="libgomp.so.1"),
     "trial is text": assign("evidence", 0, "trial", value="x"),
     "step without a role": assign("evidence", 0, "steps", value=[{"what": "x"}]),
     "recorded is a list": assign("evidence", 0, "recorded", value=[]),
@@ -133,6 +142,9 @@ def check_words(schema, model):
             if "enum" in part:
                 yield part["enum"]
             for child in part.values():
+                yield from enums(child)
+        elif isinstance(part, list):
+            for child in part:
                 yield from enums(child)
 
     found = list(enums(schema))

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <string_view>
 #include <vector>
@@ -24,7 +25,10 @@ bool matters_only_when_it_fails(CandidateKind kind) {
   return kind != CandidateKind::kDataRace && kind != CandidateKind::kCollision;
 }
 
-bool is_word(Proof proof) { return proof == Proof::kNone || proof == Proof::kAgentClaim; }
+// Either order is legal in itself, and one failure may be anybody's doing.
+bool needs_harm(CandidateKind kind) {
+  return matters_only_when_it_fails(kind) && kind != CandidateKind::kFailure;
+}
 
 Ordered edge_between(const Evidence& e) {
   if (e.ordered != Ordered::kUnknown) return e.ordered;
@@ -63,14 +67,15 @@ Weight weigh_race(const Evidence& e, CandidateKind kind) {
   if (matters_only_when_it_fails(kind)) return weigh_order(e, kind);
   const Ordered edge = edge_between(e);
   if (edge == Ordered::kYes) return Weight::kAgainst;
-  if (edge == Ordered::kUnknown) return Weight::kSighting;
+  if (edge == Ordered::kUnknown || e.proof == Proof::kPartialHappensBefore)
+    return Weight::kSighting;
   // Who saw both threads stand at their accesses need not ask whether they can be scheduled there.
   const bool seen_together = e.proof == Proof::kCoEnabled || e.proof == Proof::kCollision;
   if (e.schedulable == Schedulable::kNo && !seen_together) return Weight::kSighting;
   if (kind == CandidateKind::kCollision && e.proof == Proof::kCollision &&
       !all_plain_and_conflicting(e.accesses))
     return Weight::kSighting;
-  return is_word(e.proof) ? Weight::kClaim : Weight::kProof;
+  return basis_of(e.proof) == Basis::kClaimed ? Weight::kClaim : Weight::kProof;
 }
 
 Weight weigh(const Evidence& e, CandidateKind kind) {
@@ -152,53 +157,117 @@ void count(const Evidence& e, Weight weight, Verdict& verdict) {
   }
 }
 
-// More severe first; then proved before claimed; then a detail before none; then the least detail.
-void keep_worst(const Evidence& e, Verdict& verdict) {
-  Consequence consequence = e.consequence;
-  if (e.outcome == Outcome::kDeadlock && consequence.kind < ConsequenceKind::kDeadlock)
-    consequence.kind = ConsequenceKind::kDeadlock;
-  if (consequence.kind == ConsequenceKind::kNone) return;
-  const Basis basis = is_word(e.proof) ? Basis::kClaimed : Basis::kProved;
-  const Consequence& held = verdict.consequence;
-  bool worse = false;
-  if (consequence.kind != held.kind) {
-    worse = consequence.kind > held.kind;
-  } else if (basis != verdict.consequence_basis) {
-    worse = basis > verdict.consequence_basis;
-  } else if (held.detail.empty() != consequence.detail.empty()) {
-    worse = held.detail.empty();
-  } else {
-    worse = consequence.detail < held.detail;
-  }
-  if (!worse) return;
-  verdict.consequence = consequence;
-  verdict.consequence_basis = basis;
+// Distinct executions, and how many runs each stands for. Several pieces of evidence may tell of
+// one execution; an unnamed one counts once for all.
+using Runs = std::map<std::string_view, uint32_t>;
+
+void count_runs(const Evidence& e, Runs& into) {
+  uint32_t& runs = into[e.execution];
+  runs = std::max({runs, e.repetitions, 1U});
 }
+
+uint32_t sum_of(const Runs& all) {
+  uint64_t sum = 0;
+  for (const auto& [execution, runs] : all) sum += runs;
+  return static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX));
+}
+
+// How often each kind of consequence was seen, by which executions, and its telling words.
+class Harm {
+ public:
+  void add(const Evidence& e) {
+    Consequence consequence = e.consequence;
+    if (e.outcome == Outcome::kDeadlock && consequence.kind < ConsequenceKind::kDeadlock)
+      consequence.kind = ConsequenceKind::kDeadlock;
+    if (consequence.kind == ConsequenceKind::kNone) return;
+    Seen& seen = kinds_[consequence.kind];
+    count_runs(e, seen.executions);
+    const Basis basis = basis_of(e.proof);
+    if (basis > seen.basis || (basis == seen.basis && tells_more(consequence.detail, seen.detail)))
+      seen.detail = consequence.detail;
+    seen.basis = std::max(seen.basis, basis);
+  }
+
+  void judge(Verdict& verdict) const {
+    for (const auto& [kind, seen] : kinds_) {  // mild to severe
+      const uint32_t executions = sum_of(seen.executions);
+      if (executions < kLeastExecutions) {
+        verdict.seen_once = {kind, seen.detail};
+        continue;
+      }
+      verdict.consequence = {kind, seen.detail};
+      verdict.consequence_basis = seen.basis;
+      verdict.consequence_executions = executions;
+      verdict.seen_once = {};
+    }
+  }
+
+ private:
+  static constexpr uint32_t kLeastExecutions = 2;  // one may be our own doing
+
+  struct Seen {
+    Basis basis = Basis::kNone;
+    std::string detail;
+    Runs executions;
+  };
+
+  // A detail before none; then the least.
+  static bool tells_more(const std::string& detail, const std::string& held) {
+    if (held.empty() != detail.empty()) return held.empty();
+    return detail < held;
+  }
+
+  std::map<ConsequenceKind, Seen> kinds_;
+};
 
 }  // namespace
 
+Basis basis_of(Proof proof) {
+  switch (proof) {
+    case Proof::kHappensBefore:
+      return Basis::kObserved;
+    case Proof::kCoEnabled:
+    case Proof::kCollision:
+    case Proof::kFailedBranch:
+      return Basis::kMadeToHappen;
+    case Proof::kNone:
+    case Proof::kAgentClaim:
+    case Proof::kPartialHappensBefore:
+    case Proof::kCount:
+      break;
+  }
+  return Basis::kClaimed;
+}
+
 Verdict fold(std::span<const Evidence> evidence, CandidateKind kind) {
   Verdict verdict;
-  // An unnamed execution or source counts once for all that do not name theirs.
-  std::set<std::string_view> executions, executions_against, sources_claiming;
-  bool proved = false;
+  Harm harm;
+  // An unnamed source counts once for all that do not name theirs.
+  Runs executions;
+  std::set<std::string_view> executions_against, sources_claiming;
+  Basis shown = Basis::kNone;
   for (const Evidence* e : standing(evidence, verdict)) {
     const Weight weight = weigh(*e, kind);
     count(*e, weight, verdict);
     if (weight == Weight::kNothing) continue;
-    executions.insert(e->execution);
+    count_runs(*e, executions);
     if (weight == Weight::kAgainst) {
       executions_against.insert(e->execution);
       continue;
     }
-    keep_worst(*e, verdict);
-    if (weight == Weight::kProof) proved = true;
+    harm.add(*e);
+    if (weight == Weight::kProof) shown = std::max(shown, basis_of(e->proof));
     if (weight == Weight::kClaim) sources_claiming.insert(e->source);
   }
-  verdict.executions = static_cast<uint32_t>(executions.size());
-  if (proved) {
+  harm.judge(verdict);
+  verdict.executions = sum_of(executions);
+  if (needs_harm(kind) && verdict.consequence.kind == ConsequenceKind::kNone) {
+    shown = Basis::kNone;
+    sources_claiming.clear();
+  }
+  if (shown != Basis::kNone) {
     verdict.state = VerdictState::kTrueRace;
-    verdict.basis = Basis::kProved;
+    verdict.basis = shown;
     verdict.confidence = 1;
   } else if (!sources_claiming.empty()) {
     verdict.state = VerdictState::kTrueRace;

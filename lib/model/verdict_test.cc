@@ -278,16 +278,19 @@ TEST(Verdict, WhatEachProofIsWorthForADataRace) {
   const auto unknown = VerdictState::kUnknown, yes = VerdictState::kTrueRace,
              no = VerdictState::kLikelyFalsePositive;
   const std::vector<ProofCase> cases = {
-      {Proof::kHappensBefore, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kProved},
-      {Proof::kHappensBefore, Ordered::kNo, Schedulable::kYes, yes, Basis::kProved},
+      {Proof::kHappensBefore, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kObserved},
+      {Proof::kHappensBefore, Ordered::kNo, Schedulable::kYes, yes, Basis::kObserved},
       {Proof::kHappensBefore, Ordered::kNo, Schedulable::kNo, unknown,
        Basis::kNone},  // artefact of an earlier race
       {Proof::kHappensBefore, Ordered::kYes, Schedulable::kYes, no, Basis::kNone},
-      {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kProved},
-      {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kNo, yes, Basis::kProved},
-      {Proof::kCollision, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kProved},
+      {Proof::kPartialHappensBefore, Ordered::kUnknown, Schedulable::kYes, unknown, Basis::kNone},
+      {Proof::kPartialHappensBefore, Ordered::kNo, Schedulable::kYes, unknown, Basis::kNone},
+      {Proof::kPartialHappensBefore, Ordered::kYes, Schedulable::kYes, no, Basis::kNone},
+      {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
+      {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kNo, yes, Basis::kMadeToHappen},
+      {Proof::kCollision, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
       {Proof::kFailedBranch, Ordered::kUnknown, Schedulable::kUnknown, unknown, Basis::kNone},
-      {Proof::kFailedBranch, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kProved},
+      {Proof::kFailedBranch, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
       {Proof::kAgentClaim, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kClaimed},
       {Proof::kAgentClaim, Ordered::kUnknown, Schedulable::kUnknown, unknown, Basis::kNone},
       {Proof::kAgentClaim, Ordered::kNo, Schedulable::kNo, unknown, Basis::kNone},
@@ -322,52 +325,110 @@ TEST(Verdict, ACollisionProvesARaceOnlyIfNeitherSideWasAtomic) {
             VerdictState::kUnknown);
 }
 
-TEST(Verdict, OrdersAreRacesOnlyWhenOneFails) {
+TEST(Verdict, OrdersAreRacesOnlyWhenOneFailsAgain) {
   for (const CandidateKind kind : {CandidateKind::kOrder, CandidateKind::kLoadStore,
                                    CandidateKind::kWaitWakeups, CandidateKind::kWakeupWaits}) {
+    const auto judged = [&](const Evidence& e) { return fold(std::vector<Evidence>{e}, kind); };
     Evidence e = race("e", Ordered::kNo, Proof::kFailedBranch);
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).state, VerdictState::kUnknown) << name(kind);
+    EXPECT_EQ(judged(e).state, VerdictState::kUnknown) << name(kind);
     e.consequence = {ConsequenceKind::kCheckerFailed, "file is empty"};
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).state, VerdictState::kTrueRace) << name(kind);
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).basis, Basis::kProved) << name(kind);
+    EXPECT_EQ(judged(e).state, VerdictState::kUnknown) << name(kind) << ": it failed once";
+    EXPECT_EQ(judged(e).seen_once, e.consequence) << name(kind);
+    e.repetitions = 2;
+    EXPECT_EQ(judged(e).state, VerdictState::kTrueRace) << name(kind);
+    EXPECT_EQ(judged(e).basis, Basis::kMadeToHappen) << name(kind);
     e.proof = Proof::kAgentClaim;
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).basis, Basis::kClaimed) << name(kind);
+    EXPECT_EQ(judged(e).basis, Basis::kClaimed) << name(kind);
     e.proof = Proof::kHappensBefore;
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).state, VerdictState::kUnknown) << name(kind);
+    EXPECT_EQ(judged(e).state, VerdictState::kUnknown) << name(kind);
     e.ordered = Ordered::kYes;
     const bool locks = kind == CandidateKind::kOrder;
-    EXPECT_EQ(fold(std::vector<Evidence>{e}, kind).state,
-              locks ? VerdictState::kUnknown : VerdictState::kLikelyFalsePositive);
+    EXPECT_EQ(judged(e).state, locks ? VerdictState::kUnknown : VerdictState::kLikelyFalsePositive);
   }
+}
+
+TEST(Verdict, AFailureIsTrueAtOnceAndHarmWhenItComesAgain) {
+  Evidence e = race("e", Ordered::kUnknown, Proof::kFailedBranch), again = e;
+  again.id = again.execution = "again";
+  const auto judged = [](const std::vector<Evidence>& all) {
+    return fold(all, CandidateKind::kFailure);
+  };
+  EXPECT_EQ(judged({e}).state, VerdictState::kUnknown) << "nothing failed";
+  e.consequence = again.consequence = {ConsequenceKind::kAssertion, "total == expected"};
+  EXPECT_EQ(judged({e}).state, VerdictState::kTrueRace);
+  EXPECT_EQ(judged({e}).basis, Basis::kMadeToHappen);
+  EXPECT_EQ(judged({e}).consequence, Consequence{});
+  EXPECT_EQ(judged({e}).seen_once, e.consequence);
+  EXPECT_EQ(judged({e, again}).consequence, e.consequence);
+  EXPECT_EQ(judged({e, again}).consequence_executions, 2U);
+  EXPECT_EQ(judged({e, again, result("no", Outcome::kNotSeen)}).state, VerdictState::kTrueRace)
+      << "that another schedule does not fail says nothing";
 }
 
 TEST(Verdict, ADeadlockIsAConsequenceAndNotAProof) {
   Evidence e = result("e", Outcome::kDeadlock);
   e.proof = Proof::kFailedBranch;
+  e.repetitions = 2;
   const Verdict data_race = fold(std::vector<Evidence>{e});
   EXPECT_EQ(data_race.state, VerdictState::kUnknown);
   EXPECT_EQ(data_race.consequence.kind, ConsequenceKind::kDeadlock);
-  EXPECT_EQ(data_race.consequence_basis, Basis::kProved);
+  EXPECT_EQ(data_race.consequence_basis, Basis::kMadeToHappen);
   EXPECT_EQ(fold(std::vector<Evidence>{e}, CandidateKind::kOrder).state, VerdictState::kTrueRace);
 }
 
+Evidence failed_run(std::string id, ConsequenceKind kind, std::string detail,
+                    Proof proof = Proof::kCoEnabled) {
+  Evidence e = race(std::move(id), Ordered::kNo, proof);
+  e.consequence = {kind, std::move(detail)};
+  return e;
+}
+
+TEST(Verdict, HarmTakesTwoExecutions) {
+  const Evidence first = failed_run("a", ConsequenceKind::kHang, "no progress");
+  Evidence second = failed_run("b", ConsequenceKind::kHang, "no progress");
+  const Verdict once = fold(std::vector{first});
+  EXPECT_EQ(once.state, VerdictState::kTrueRace) << "the race is true, its harm is not shown";
+  EXPECT_EQ(once.consequence, Consequence{});
+  EXPECT_EQ(once.consequence_executions, 0U);
+  EXPECT_EQ(once.seen_once, first.consequence);
+  EXPECT_EQ(fold(std::vector{first, second}).consequence, first.consequence);
+  EXPECT_EQ(fold(std::vector{first, second}).consequence_executions, 2U);
+  EXPECT_EQ(fold(std::vector{first, second}).seen_once, Consequence{});
+  second.execution = first.execution;
+  EXPECT_EQ(fold(std::vector{first, second}).consequence, Consequence{}) << "one execution, twice";
+  second.repetitions = 3;
+  EXPECT_EQ(fold(std::vector{first, second}).consequence_executions, 3U);
+  const Evidence other = failed_run("c", ConsequenceKind::kCrash, "SIGSEGV");
+  EXPECT_EQ(fold(std::vector{first, other}).consequence, Consequence{}) << "each kind by itself";
+  EXPECT_EQ(fold(std::vector{first, other}).seen_once, other.consequence);
+}
+
+TEST(Verdict, WhatWasSeenOnceIsShownOnlyIfItIsWorseThanTheHarm) {
+  const std::vector<Evidence> all = {failed_run("a", ConsequenceKind::kAssertion, "sum"),
+                                     failed_run("b", ConsequenceKind::kAssertion, "sum"),
+                                     failed_run("c", ConsequenceKind::kOutputDiffers, "a line"),
+                                     failed_run("d", ConsequenceKind::kCrash, "SIGSEGV")};
+  EXPECT_EQ(fold(all).consequence, all[0].consequence);
+  EXPECT_EQ(fold(all).seen_once, all[3].consequence);
+  EXPECT_EQ(fold(std::span(all).first(3)).seen_once, Consequence{});
+}
+
 TEST(Verdict, KeepsTheWorstConsequenceOfWhatHappened) {
-  Evidence mild = race("a", Ordered::kNo, Proof::kCoEnabled), severe = mild, claimed = mild,
-           elsewhere = mild;
-  mild.consequence = {ConsequenceKind::kOutputDiffers, "one line"};
-  severe.id = "b";
-  severe.consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
-  claimed.id = "c";
-  claimed.proof = Proof::kAgentClaim;
-  claimed.consequence = {ConsequenceKind::kCrash, "SIGABRT"};
-  elsewhere.id = "d";
+  const auto twice = [](Evidence e) {
+    e.repetitions = 2;
+    return e;
+  };
+  const Evidence mild = twice(failed_run("a", ConsequenceKind::kOutputDiffers, "one line")),
+                 severe = twice(failed_run("b", ConsequenceKind::kCrash, "SIGSEGV")),
+                 claimed =
+                     twice(failed_run("c", ConsequenceKind::kCrash, "SIGABRT", Proof::kAgentClaim));
+  Evidence elsewhere = twice(failed_run("d", ConsequenceKind::kCrash, "other"));
   elsewhere.outcome = Outcome::kNoRace;  // it crashed, but not for this race
-  elsewhere.consequence = {ConsequenceKind::kCrash, "other"};
   EXPECT_EQ(fold(std::vector{mild, elsewhere}).consequence, mild.consequence);
   EXPECT_EQ(fold(std::vector{mild, claimed}).consequence, claimed.consequence);
   EXPECT_EQ(fold(std::vector{mild, claimed}).consequence_basis, Basis::kClaimed);
   EXPECT_EQ(fold(std::vector{claimed, severe}).consequence, severe.consequence);
-  EXPECT_EQ(fold(std::vector{claimed, severe}).consequence_basis, Basis::kProved);
+  EXPECT_EQ(fold(std::vector{claimed, severe}).consequence_basis, Basis::kMadeToHappen);
 }
 
 TEST(Verdict, ConfidenceIsTheRuleOfThreeOverDistinctExecutions) {
@@ -402,8 +463,10 @@ TEST(Verdict, WordsGrowWithSourcesAndNeverBecomeProof) {
   EXPECT_GT(last, 0.99);
   for (Evidence& e : all) e.source = "agent0";
   EXPECT_DOUBLE_EQ(fold(all).confidence, 0.5);
+  all.push_back(race("o", Ordered::kNo, Proof::kHappensBefore));
+  EXPECT_EQ(fold(all).basis, Basis::kObserved);
   all.push_back(race("p", Ordered::kNo, Proof::kCoEnabled));
-  EXPECT_EQ(fold(all).basis, Basis::kProved);
+  EXPECT_EQ(fold(all).basis, Basis::kMadeToHappen);
   EXPECT_EQ(fold(all).confidence, 1);
 }
 

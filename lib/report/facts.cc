@@ -87,7 +87,8 @@ std::string sentence(std::string text) {
 std::string proof_sentence(Proof proof) {
   switch (proof) {
     case Proof::kHappensBefore:
-      return "the accesses were unordered by happens-before in an observed execution";
+      return "the accesses were unordered by happens-before in an execution whose "
+             "synchronisation was seen";
     case Proof::kCoEnabled:
       return "a scheduler held both threads at their accesses at the same time";
     case Proof::kCollision:
@@ -96,11 +97,42 @@ std::string proof_sentence(Proof proof) {
       return "the command was run in the other order, and broke as no undisturbed run did";
     case Proof::kAgentClaim:
       return "an agent reported it; we have not seen it ourselves";
+    case Proof::kPartialHappensBefore:
+      return "the accesses were unordered by the happens-before that was seen, and it was not all";
     case Proof::kNone:
     case Proof::kCount:
       break;
   }
   return "seen in an execution";
+}
+
+// The proof behind the verdict: the example's, or another if that shows more.
+Proof proof_of(const Entry& entry, const Evidence* example) {
+  if (example != nullptr && model::basis_of(example->proof) == entry.verdict.basis)
+    return example->proof;
+  for (const Evidence& evidence : entry.finding.evidence)
+    if (evidence.outcome == Outcome::kRace && evidence.withdraws.empty() &&
+        model::basis_of(evidence.proof) == entry.verdict.basis)
+      return evidence.proof;
+  return example == nullptr ? Proof::kNone : example->proof;
+}
+
+std::string_view basis_word(model::Basis basis) {
+  switch (basis) {
+    case model::Basis::kObserved:
+      return rank_title(Rank::kObserved);
+    case model::Basis::kMadeToHappen:
+      return rank_title(Rank::kMadeToHappen);
+    default:
+      return "Claimed";
+  }
+}
+
+std::string unseen_code(const Evidence& evidence) {
+  std::vector<std::string> modules;
+  for (const std::string& module : evidence.unseen)
+    modules.push_back(clean_name(base_name(module)));
+  return modules.empty() ? "code" : "code of " + join(modules, ", ");
 }
 
 std::string percent(double share) {
@@ -116,17 +148,17 @@ std::string decimal(double value) {
 }
 
 // What the scheduler tried, and how often the race came.
-std::string trials_of(const model::Finding& finding, const model::TrialCount& count) {
+std::string trials_of(const model::Finding& finding, const model::TrialCount& count,
+                      bool observed) {
   for (const Evidence& evidence : finding.evidence)
     if (count.trials == 0 && evidence.trial && evidence.trial->confirmer == kScheduler &&
         !evidence.why.empty())
       return sentence("not tried: " + clean(evidence.why));
   if (count.trials == 0) return {};
+  const std::string strategies = clean_name(
+      join(std::vector<std::string>(count.strategies.begin(), count.strategies.end()), ", "));
   std::string text =
-      "Tried " + plural(count.trials, "time") + " under the scheduler (" +
-      clean_name(
-          join(std::vector<std::string>(count.strategies.begin(), count.strategies.end()), ", ")) +
-      ")";
+      "Tried " + plural(count.trials, "time") + " under the scheduler (" + strategies + ")";
   if (count.races > 0) {
     const model::Share share = model::share_of(count.races, count.trials);
     text += "; the threads met in " + with_thousands(count.races) + ", " +
@@ -135,8 +167,10 @@ std::string trials_of(const model::Finding& finding, const model::TrialCount& co
             decimal(share.estimate) + " (" + decimal(share.low) + " to " + decimal(share.high) +
             " with 95% confidence)";
   } else {
-    text +=
-        "; the threads never met at the two accesses, which proves nothing about other schedules";
+    text = "The scheduler did not make it happen in " + plural(count.trials, "trial") + " (" +
+           strategies + "): the threads never met at the two accesses, which says nothing about " +
+           "other schedules";
+    if (observed) text += " and takes nothing from what was observed";
   }
   std::vector<std::string> rest;
   const auto add = [&](uint64_t value, const char* what) {
@@ -155,8 +189,10 @@ std::string sureness_of(const Entry& entry, const Evidence* example) {
                              ? std::string("an earlier run")
                              : clean_name(join(entry.finding.candidate.found_by, ", "));
   if (verdict.state == VerdictState::kTrueRace) {
-    std::string text = verdict.basis == model::Basis::kClaimed ? "Claimed: " : "Confirmed: ";
-    text += proof_sentence(example == nullptr ? Proof::kNone : example->proof);
+    const bool failure = entry.finding.candidate.kind == model::CandidateKind::kFailure;
+    std::string text = std::string(basis_word(verdict.basis)) + ": ";
+    text += failure ? "the program failed under the scheduler as no undisturbed run did"
+                    : proof_sentence(proof_of(entry, example));
     text += " (found by " + by;
     if (verdict.executions > 0) text += "; seen in " + plural(verdict.executions, "execution");
     return text + ").";
@@ -170,12 +206,18 @@ std::string sureness_of(const Entry& entry, const Evidence* example) {
               " of further executions would show no race";
     return text + ".";
   }
+  if (example != nullptr && example->proof == Proof::kPartialHappensBefore)
+    return "Candidate: unordered by the happens-before that was seen; " + unseen_code(*example) +
+           " ran nearby, was not instrumented and may have ordered the accesses (found by " + by +
+           ").";
   if (example != nullptr && example->proof == Proof::kCollision)
     return "Seen: " + proof_sentence(example->proof) +
-           "; whether both are plain in the source cannot be told from the instructions (found "
-           "by " +
+           (entry.half_atomic()
+                ? "; one is atomic by its instruction, so most likely the other is, too (found by "
+                : "; whether both are plain in the source cannot be told from the instructions "
+                  "(found by ") +
            by + ").";
-  std::string text = "Candidate: predicted by " + by + ", not confirmed by an execution yet";
+  std::string text = "Candidate: predicted by " + by + ", in no execution observed yet";
   const bool tried = model::count_trials(entry.finding, kScheduler).trials > 0;
   if (verdict.timeouts > 0 && !tried)
     text += " (" + plural(verdict.timeouts, "trial") + " timed out)";
@@ -241,15 +283,25 @@ std::vector<std::string> broken_of(const Evidence& example) {
   return out;
 }
 
+std::string consequence_sentence(const model::Consequence& consequence) {
+  std::string text = sentence(std::string(consequence_word(consequence.kind)));
+  text.pop_back();
+  return consequence.detail.empty() ? text + "."
+                                    : text + ": " + ended(clean_name(consequence.detail));
+}
+
 std::string effect_of(const Entry& entry) {
   const model::Consequence& consequence = entry.verdict.consequence;
-  if (consequence.kind != model::ConsequenceKind::kNone) {
-    std::string text = sentence(std::string(consequence_word(consequence.kind)));
-    text.pop_back();
-    text = consequence.detail.empty() ? text + "."
-                                      : text + ": " + ended(clean_name(consequence.detail));
-    return text + failures_of(model::count_trials(entry.finding, kScheduler));
-  }
+  const model::Consequence& once = entry.verdict.seen_once;
+  if (consequence.kind != model::ConsequenceKind::kNone)
+    return consequence_sentence(consequence) +
+           (entry.places.size() == 2 ? failures_of(model::count_trials(entry.finding, kScheduler))
+                                     : "") +
+           (once.kind == model::ConsequenceKind::kNone
+                ? ""
+                : " Seen once, not repeated: " + consequence_sentence(once));
+  if (once.kind != model::ConsequenceKind::kNone)
+    return "Seen once, not repeated, so no harm is said of it: " + consequence_sentence(once);
   const model::TrialCount count = model::count_trials(entry.finding, kScheduler);
   if (entry.verdict.state == VerdictState::kUnknown)
     return "Not known: it has not been made to happen yet.";
@@ -299,6 +351,8 @@ const Evidence* best_example(const model::Finding& finding) {
 }
 
 std::string title_of(const model::Candidate& candidate, const Evidence* example) {
+  if (candidate.kind == model::CandidateKind::kFailure)
+    return clip(clean_name(model::title(candidate)), 2 * kTitleName);
   std::string title(kind_title(candidate.kind));
   const std::string what = subject(candidate, example);
   if (!what.empty()) title += " on " + clip(clean_name(what), kTitleName);
@@ -321,11 +375,16 @@ std::string title_of(const model::Candidate& candidate, const Evidence* example)
 }
 
 void phrase_facts(Entry& entry, const Evidence* example) {
-  entry.locks = locks_sentence(entry.places);
+  const bool failure = entry.finding.candidate.kind == model::CandidateKind::kFailure;
+  if (!failure) entry.locks = locks_sentence(entry.places);
   for (const Place& place : entry.places)
     if (entry.memory.empty() && !place.location_origin.empty())
       entry.memory = sentence(place.location + ": " + place.location_origin);
-  if (entry.finding.candidate.kind == model::CandidateKind::kOrder) {
+  if (failure) {
+    entry.why = example == nullptr || example->why.empty()
+                    ? "Undisturbed runs do not fail so, and no race that is known explains it."
+                    : sentence(clip(clean(example->why), 1000));
+  } else if (entry.finding.candidate.kind == model::CandidateKind::kOrder) {
     entry.why = "Either may come first; no data race, but what the program does may depend on it.";
   } else if (example != nullptr && !example->why.empty()) {
     entry.why = sentence(clip(clean(example->why), 1000));
@@ -338,8 +397,9 @@ void phrase_facts(Entry& entry, const Evidence* example) {
   }
   entry.sureness = sureness_of(entry, example);
   const std::string trials =
-      trials_of(entry.finding, model::count_trials(entry.finding, kScheduler));
-  if (!trials.empty()) entry.sureness += " " + trials;
+      trials_of(entry.finding, model::count_trials(entry.finding, kScheduler),
+                entry.verdict.basis == model::Basis::kObserved);
+  if (!trials.empty() && !failure) entry.sureness += " " + trials;
   entry.dependence = dependence_of(entry, example);
   entry.effect = effect_of(entry);
   if (example != nullptr) entry.broken = broken_of(*example);

@@ -22,6 +22,7 @@ header{padding-top:40px}
 .brand b{color:var(--ink)}
 h1{font-size:28px;line-height:1.25;font-weight:650;letter-spacing:-.015em;margin:10px 0 6px}
 h1 span{color:var(--soft);font-weight:400}
+.incomplete{color:var(--accent);font-weight:600;margin:0 0 6px}
 .origin-line{color:var(--soft);margin:0;font-size:14px}
 code,pre,.mono{font-family:var(--mono);font-size:12.5px}
 .stats{display:flex;flex-wrap:wrap;gap:1px;background:var(--line);
@@ -53,7 +54,7 @@ summary .id{color:var(--faint);font:12px var(--mono);white-space:nowrap}
 .badge{display:inline-block;font-size:11px;font-weight:600;letter-spacing:.03em;padding:1px 8px;border-radius:20px;
 border:1px solid var(--line);color:var(--soft);margin-right:8px;vertical-align:2px;white-space:nowrap}
 .badge.harmful{background:var(--accent);border-color:var(--accent);color:var(--on-accent)}
-.badge.confirmed{border-color:var(--accent);color:var(--accent)}
+.badge.made-to-happen,.badge.observed{border-color:var(--accent);color:var(--accent)}
 .body{border-top:1px solid var(--line);padding:18px}
 dl.facts{display:grid;grid-template-columns:112px minmax(0,1fr);gap:9px 16px;margin:0 0 20px}
 dl.facts dt{color:var(--soft);font-size:13px;padding-top:1px}

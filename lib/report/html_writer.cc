@@ -4,31 +4,13 @@
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
 #include "lib/report/html_style.h"
+#include "lib/report/names.h"
 #include "lib/report/picture.h"
 #include "lib/report/story.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
 namespace {
-
-struct Badge {
-  const char* style;
-  const char* word;
-};
-
-Badge badge(const Entry& entry) {
-  switch (entry.rank) {
-    case Rank::kHarmful:
-      return {"harmful", "Harmful"};
-    case Rank::kConfirmed:
-      return {"confirmed", "Confirmed"};
-    case Rank::kCandidate:
-      return {"candidate", "Candidate"};
-    case Rank::kLikelyFalsePositive:
-      break;
-  }
-  return {"false", "Likely false"};
-}
 
 class Page {
  public:
@@ -83,6 +65,11 @@ class Page {
     out_ += "<span>";
     text(scope_words(report_));
     out_ += "</span></h1>";
+    if (const std::string incomplete = incomplete_words(report_); !incomplete.empty()) {
+      out_ += "<p class=\"incomplete\">";
+      text(incomplete);
+      out_ += "</p>";
+    }
     for (const model::Origin& origin : report_.origins) {
       out_ += "<p class=\"origin-line\"><code>";
       text(clean_name("deadheat " + origin.verb +
@@ -96,7 +83,8 @@ class Page {
     const Summary& s = report_.summary;
     out_ += "</header><main><ul class=\"stats\">";
     stat(s.harmful, "harmful", true);
-    stat(s.confirmed, "confirmed", true);
+    stat(s.made_to_happen, "made to happen", true);
+    stat(s.observed, "observed", true);
     stat(s.candidates, s.candidates == 1 ? "candidate" : "candidates");
     stat(s.likely_false, "likely false");
     if (report_.has_baseline) stat(s.known, "known");
@@ -158,11 +146,11 @@ class Page {
 
   void finding(const Entry& entry) {
     const std::string anchor = "f" + std::to_string(++written_);
-    const Badge mark = badge(entry);
     out_ += "<details class=\"finding\" id=\"" + anchor + "\"" +
             (written_ == 1 && !entry.suppressed ? " open" : "") +
             "><summary><span class=\"head\"><span class=\"title\"><span class=\"badge " +
-            mark.style + "\">" + mark.word + "</span>";
+            std::string(rank_id(entry.rank)) + "\">" + std::string(rank_title(entry.rank)) +
+            "</span>";
     text(entry.title);
     out_ += "</span><span class=\"where\">";
     const std::vector<Racer> processes = racers(entry);

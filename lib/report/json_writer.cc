@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/model/json.h"
+#include "lib/report/names.h"
 #include "lib/report/writers.h"
 
 namespace deadheat::report {
@@ -12,11 +13,9 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* kNovelty[] = {"new", "known", "likely-known"};
-constexpr const char* kRanks[] = {"harmful", "confirmed", "candidate", "likely-false-positive"};
 
 Json marks(const Report& report, const Entry& entry) {
-  Json out = {
-      {"id", entry.id}, {"title", entry.title}, {"rank", kRanks[static_cast<size_t>(entry.rank)]}};
+  Json out = {{"id", entry.id}, {"title", entry.title}, {"rank", rank_id(entry.rank)}};
   if (report.has_baseline) out["baseline"] = kNovelty[static_cast<size_t>(entry.novelty)];
   out["suppressed"] = entry.suppressed;
   if (entry.suppressed) {
@@ -45,10 +44,13 @@ std::string write_json(const Report& report) {
   Json fixed = Json::array();
   for (const Entry& entry : report.fixed)
     fixed.push_back({{"id", entry.id}, {"title", entry.title}});
+  Json incomplete = Json::array();
+  for (const Untried& one : report.untried)
+    incomplete.push_back({{"code", one.code}, {"count", one.count}, {"text", one.text}});
   document["report"] = {{"headline", headline(report)},     {"new", summary.fresh},
                         {"failing", summary.failing},       {"known", summary.known},
                         {"suppressed", summary.suppressed}, {"fixed", std::move(fixed)},
-                        {"notices", std::move(notices)}};
+                        {"notices", std::move(notices)},    {"incomplete", std::move(incomplete)}};
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

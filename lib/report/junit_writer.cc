@@ -49,7 +49,7 @@ std::string test_case(const Entry& entry) {
     out += "      <skipped" + attribute("message", "known: in the baseline") + "/>\n";
   } else if (entry.fails()) {
     out += "      <failure" + attribute("message", entry.title);
-    out += attribute("type", entry.rank == Rank::kCandidate ? "candidate" : "confirmed");
+    out += attribute("type", rank_id(entry.rank));
     out += ">" + html_escape(details(entry)) + "</failure>\n";
   } else {
     out += "      <system-out>" + html_escape(details(entry)) + "</system-out>\n";
@@ -62,17 +62,23 @@ std::string test_case(const Entry& entry) {
 std::string write_junit(const Report& report) {
   const Summary& summary = report.summary;
   const bool empty = report.entries.empty();
-  std::string counts = attribute("tests", std::to_string(empty ? 1 : report.entries.size())) +
-                       attribute("failures", std::to_string(summary.failing)) +
-                       attribute("errors", "0") +
-                       attribute("skipped", std::to_string(summary.known + summary.suppressed)) +
-                       attribute("time", "0");
+  const size_t untried = report.untried.empty() ? 0 : 1, failed = report.fails_incomplete ? 1 : 0;
+  std::string counts =
+      attribute("tests", std::to_string((empty ? 1 : report.entries.size()) + untried)) +
+      attribute("failures", std::to_string(summary.failing + failed)) + attribute("errors", "0") +
+      attribute("skipped", std::to_string(summary.known + summary.suppressed + untried - failed)) +
+      attribute("time", "0");
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites" + counts +
                     ">\n  <testsuite" + attribute("name", "deadheat") + counts + ">\n";
   for (const Entry& entry : report.entries) out += test_case(entry);
   if (empty)
     out += "    <testcase" + attribute("classname", "deadheat") +
            attribute("name", "no races found") + attribute("time", "0") + "/>\n";
+  if (untried > 0)
+    out += "    <testcase" + attribute("classname", "deadheat") +
+           attribute("name", "everything was tried") + attribute("time", "0") + ">\n      <" +
+           (failed > 0 ? "failure" : "skipped") + attribute("message", incomplete_words(report)) +
+           "/>\n    </testcase>\n";
   std::string notes = headline(report) + "\n";
   for (const Notice& notice : report.notices) notes += "note: " + notice.text + "\n";
   for (const Entry& entry : report.fixed)

@@ -125,6 +125,9 @@ std::string write_github(const Report& report) {
   if (count > kMostAnnotations)
     out += "::warning title=Deadheat::" + plural(count - kMostAnnotations, "more finding") +
            " not annotated\n";
+  if (!report.untried.empty())
+    out += std::string(report.fails_incomplete ? "::error" : "::warning") +
+           " title=Deadheat::" + github_escape(incomplete_words(report), false) + "\n";
   for (const Notice& notice : report.notices)
     out += "::notice title=Deadheat::" + github_escape(notice.text, false) + "\n";
   return out;

@@ -1,9 +1,11 @@
 #include "lib/report/names.h"
 
+#include <array>
 #include <filesystem>
 
 #include "lib/base/text.h"
 #include "lib/model/normalize.h"
+#include "lib/report/report.h"
 
 namespace deadheat::report {
 
@@ -55,14 +57,35 @@ KindWords words(CandidateKind kind) {
               "One wake-up can be received by either of two waits, and nothing decides by which. "
               "The other one may wait "
               "for ever. Give each waiter its own object or wake all of them."};
+    case CandidateKind::kFailure:
+      return {"schedule-failure", "Failure under some schedules",
+              "The program failed under a schedule that it has to expect, as no undisturbed run "
+              "did, and none of the "
+              "races that are known explains it. Replay the schedule in a debugger and look for "
+              "what the program takes "
+              "for granted about the order of its threads."};
     case CandidateKind::kCount:
       break;
   }
   return {"race", "Race", "Accesses that nothing orders."};
 }
 
+struct RankWords {
+  std::string_view id, title;
+};
+
+constexpr std::array<RankWords, static_cast<size_t>(Rank::kCount)> kRanks = {{
+    {"harmful", "Harmful"},
+    {"made-to-happen", "Made to happen"},
+    {"observed", "Observed"},
+    {"candidate", "Candidate"},
+    {"likely-false-positive", "Likely false"},
+}};
+
 }  // namespace
 
+std::string_view rank_id(Rank rank) { return kRanks.at(static_cast<size_t>(rank)).id; }
+std::string_view rank_title(Rank rank) { return kRanks.at(static_cast<size_t>(rank)).title; }
 std::string_view rule_id(CandidateKind kind) { return words(kind).id; }
 std::string_view kind_title(CandidateKind kind) { return words(kind).title; }
 std::string_view kind_help(CandidateKind kind) { return words(kind).help; }

@@ -10,10 +10,14 @@
 
 namespace deadheat::report {
 
+enum class Rank : uint8_t;
+
 std::string_view rule_id(model::CandidateKind kind);     // "data-race"
 std::string_view kind_title(model::CandidateKind kind);  // "Data race"
 // Two or three sentences for somebody who meets the kind for the first time.
 std::string_view kind_help(model::CandidateKind kind);
+std::string_view rank_id(Rank rank);                             // "made-to-happen"
+std::string_view rank_title(Rank rank);                          // "Made to happen"
 std::string_view access_word(model::AccessKind kind);            // "write", "atomic read"
 std::string_view consequence_word(model::ConsequenceKind kind);  // "crash"
 

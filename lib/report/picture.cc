@@ -252,6 +252,8 @@ class Drawing {
 Picture draw_picture(const Entry& entry) {
   // No kind has more than three roles; a file that claims hundreds gets no picture of them.
   if (entry.places.size() > 8) return {};
+  // One place alone, as a failure has, is no interleaving.
+  if (entry.places.size() < 2 && entry.steps.empty()) return {};
   return Drawing(entry).draw();
 }
 

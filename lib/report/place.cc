@@ -54,6 +54,10 @@ std::vector<Place> PlaceMaker::places(const model::Candidate& candidate,
     Place place;
     place.role = role.name.empty() ? "side " + std::to_string(i + 1) : clean_name(role.name);
     place.action = access_word(role.access);
+    if (candidate.kind == model::CandidateKind::kFailure) {
+      place.action = role.name.empty() ? "failure" : clean_name(role.name);
+      place.role = "failed";
+    }
     place.where = where(role.site);
     place.stable = clean_name(stable_place(role.site));
     place.function = clean_name(short_function(role.site.function));

@@ -18,9 +18,22 @@ namespace {
 
 Rank rank_of(const model::Verdict& verdict) {
   if (verdict.state == model::VerdictState::kLikelyFalsePositive) return Rank::kLikelyFalsePositive;
-  if (verdict.state != model::VerdictState::kTrueRace) return Rank::kCandidate;
-  return verdict.consequence.kind == model::ConsequenceKind::kNone ? Rank::kConfirmed
-                                                                   : Rank::kHarmful;
+  if (verdict.state != model::VerdictState::kTrueRace || verdict.basis < model::Basis::kObserved)
+    return Rank::kCandidate;
+  if (verdict.consequence.kind != model::ConsequenceKind::kNone) return Rank::kHarmful;
+  return verdict.basis == model::Basis::kMadeToHappen ? Rank::kMadeToHappen : Rank::kObserved;
+}
+
+bool is_tolerated(Rank rank, FailOn fail_on) {
+  switch (fail_on) {
+    case FailOn::kCandidate:
+      return false;
+    case FailOn::kRace:
+      return rank >= Rank::kCandidate;
+    case FailOn::kHarm:
+      return rank > Rank::kHarmful;
+  }
+  return false;
 }
 
 Entry make_entry(model::Finding finding, PlaceMaker& places) {
@@ -123,6 +136,29 @@ void suppress(Report& report, const ReportOptions& options) {
   }
 }
 
+// "1 order was not tried" of "orders were not tried": counters speak of many.
+std::string counted(uint64_t count, std::string meaning) {
+  const size_t noun = meaning.find(' ');
+  if (count == 1 && noun != std::string::npos && noun > 3 && meaning[noun - 1] == 's') {
+    const std::string_view word = std::string_view(meaning).substr(0, noun);
+    const bool longer = word.ends_with("sses") || word.ends_with("ches");
+    if (meaning.substr(noun).starts_with(" were ")) meaning.replace(noun, 6, " was ");
+    meaning.erase(noun - (longer ? 2 : 1), longer ? 2 : 1);
+  }
+  return with_thousands(count) + " " + meaning;
+}
+
+void note_untried(const Counter& counter, Report& report) {
+  const auto known =
+      std::find_if(report.untried.begin(), report.untried.end(),
+                   [&](const Untried& one) { return one.code == clean_name(counter.name); });
+  Untried& one = known != report.untried.end() ? *known : report.untried.emplace_back();
+  one.code = clean_name(counter.name);
+  one.count += counter.value;
+  const std::string meaning = counter.meaning.empty() ? counter.name : counter.meaning;
+  one.text = counted(one.count, clip(clean(meaning), 1000));
+}
+
 void note_origins(Report& report) {
   // Several runs over one input count its events once each; sums are right for distinct inputs,
   // which is what merging is for.
@@ -131,12 +167,13 @@ void note_origins(Report& report) {
   std::vector<Notice> damage;
   for (const model::Origin& origin : report.origins) {
     for (const Counter& counter : origin.counters) {
-      if (counter.is_loss && counter.value > 0) {
+      if (counter.is_untried && counter.value > 0) {
+        note_untried(counter, report);
+      } else if (counter.is_loss && counter.value > 0) {
         values[counter.name] += counter.value;
         const std::string meaning = counter.meaning.empty() ? counter.name : counter.meaning;
-        losses[counter.name] = {
-            Notice::Kind::kLoss, clean_name(counter.name),
-            with_thousands(values[counter.name]) + " " + clip(clean(meaning), 1000)};
+        losses[counter.name] = {Notice::Kind::kLoss, clean_name(counter.name),
+                                counted(values[counter.name], clip(clean(meaning), 1000))};
       }
       if (counter.name == "events_read") report.summary.events += counter.value;
       if (counter.name == "threads")
@@ -151,10 +188,19 @@ void note_origins(Report& report) {
   report.notices.insert(report.notices.end(), damage.begin(), damage.end());
 }
 
+bool is_failure(const Entry& entry) {
+  return entry.finding.candidate.kind == model::CandidateKind::kFailure;
+}
+
+bool is_certain_race(const Entry& entry) {
+  return !entry.suppressed && entry.novelty == Novelty::kNew && entry.rank < Rank::kCandidate &&
+         !is_failure(entry);
+}
+
 bool ranked_before(const Entry& a, const Entry& b) {
   const auto key = [](const Entry& entry) {
     return std::tuple(entry.suppressed, entry.novelty != Novelty::kNew, entry.rank,
-                      -static_cast<int>(entry.verdict.consequence.kind),
+                      entry.half_atomic(), -static_cast<int>(entry.verdict.consequence.kind),
                       -static_cast<int64_t>(entry.verdict.races));
   };
   if (key(a) != key(b)) return key(a) < key(b);
@@ -187,9 +233,11 @@ void summarise(Report& report) {
     } else {
       ++summary.fresh;
       if (entry.rank == Rank::kHarmful) ++summary.harmful;
-      if (entry.rank == Rank::kConfirmed) ++summary.confirmed;
+      if (entry.rank == Rank::kMadeToHappen) ++summary.made_to_happen;
+      if (entry.rank == Rank::kObserved) ++summary.observed;
       if (entry.rank == Rank::kCandidate) ++summary.candidates;
       if (entry.rank == Rank::kLikelyFalsePositive) ++summary.likely_false;
+      if (is_failure(entry)) ++summary.failures;
     }
     if (entry.fails()) ++summary.failing;
   }
@@ -197,6 +245,13 @@ void summarise(Report& report) {
 }
 
 }  // namespace
+
+bool Entry::half_atomic() const {
+  const std::vector<model::Role>& roles = finding.candidate.roles;
+  return finding.candidate.kind == model::CandidateKind::kCollision && rank == Rank::kCandidate &&
+         std::any_of(roles.begin(), roles.end(),
+                     [](const model::Role& role) { return model::is_atomic(role.access); });
+}
 
 bool Entry::fails() const {
   return !suppressed && !tolerated && novelty == Novelty::kNew &&
@@ -216,8 +271,7 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
   PlaceMaker places(options);
   for (model::Finding& finding : unique.findings)
     report.entries.push_back(make_entry(std::move(finding), places));
-  for (Entry& entry : report.entries)
-    entry.tolerated = options.confirmed_only && entry.rank == Rank::kCandidate;
+  for (Entry& entry : report.entries) entry.tolerated = is_tolerated(entry.rank, options.fail_on);
   if (options.baseline != nullptr) {
     Baseline baseline(*options.baseline);
     for (Entry& entry : report.entries) entry.novelty = baseline.find(entry.finding.candidate);
@@ -225,6 +279,7 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
       report.fixed.push_back(make_entry(std::move(finding), places));
   }
   note_origins(report);
+  report.fails_incomplete = options.fail_on_incomplete && !report.untried.empty();
   suppress(report, options);
   std::sort(report.entries.begin(), report.entries.end(), ranked_before);
   std::sort(report.fixed.begin(), report.fixed.end(), ranked_before);
@@ -235,11 +290,16 @@ Report build_report(const model::FindingsFile& file, const ReportOptions& option
 }
 
 std::string verdict_words(const Report& report) {
-  const bool compared = report.has_baseline;
-  if (report.summary.fresh == 0) return compared ? "No new races found" : "No races found";
-  const bool certain = report.summary.harmful + report.summary.confirmed > 0;
-  return plural(report.summary.fresh,
-                std::string(compared ? "new " : "") + (certain ? "race" : "possible race"));
+  const Summary& summary = report.summary;
+  const std::string fresh = report.has_baseline ? "new " : "";
+  if (summary.fresh == 0)
+    return "No " + fresh + "races found" + (report.untried.empty() ? "" : " so far");
+  const uint64_t races = summary.fresh - summary.failures;
+  const bool certain = std::any_of(report.entries.begin(), report.entries.end(), is_certain_race);
+  const std::string failures = plural(summary.failures, fresh + "failure");
+  if (races == 0) return failures;
+  return plural(races, fresh + (certain ? "race" : "possible race")) +
+         (summary.failures == 0 ? "" : " and " + failures);
 }
 
 std::string scope_words(const Report& report) {
@@ -250,14 +310,21 @@ std::string scope_words(const Report& report) {
   return scope;
 }
 
-std::string headline(const Report& report) {
+std::string incomplete_words(const Report& report) {
+  std::vector<std::string> parts;
+  for (const Untried& one : report.untried) parts.push_back(one.text);
+  return parts.empty() ? "" : "Incomplete: " + join(parts, "; ");
+}
+
+std::string summary_words(const Report& report) {
   const Summary& summary = report.summary;
   std::vector<std::string> parts;
   const auto part = [&](uint64_t count, const char* word) {
     if (count > 0) parts.push_back(with_thousands(count) + " " + word);
   };
   part(summary.harmful, "harmful");
-  part(summary.confirmed, "confirmed");
+  part(summary.made_to_happen, "made to happen");
+  part(summary.observed, "observed");
   part(summary.candidates, summary.candidates == 1 ? "candidate" : "candidates");
   part(summary.likely_false, "likely false");
   const std::string counts = parts.empty() ? "" : " (" + join(parts, ", ") + ")";
@@ -267,6 +334,11 @@ std::string headline(const Report& report) {
   part(summary.fixed, "no longer seen");
   const std::string rest = parts.empty() ? "" : "; " + join(parts, ", ");
   return verdict_words(report) + counts + scope_words(report) + rest;
+}
+
+std::string headline(const Report& report) {
+  const std::string incomplete = incomplete_words(report);
+  return summary_words(report) + (incomplete.empty() ? "" : ". " + incomplete);
 }
 
 }  // namespace deadheat::report

@@ -18,12 +18,23 @@
 
 namespace deadheat::report {
 
-enum class Rank : uint8_t { kHarmful, kConfirmed, kCandidate, kLikelyFalsePositive };
+// How much a finding matters, and how sure it is. The words are explained in docs/vocabulary.md.
+enum class Rank : uint8_t {
+  kHarmful,              // true, and it broke the program more than once
+  kMadeToHappen,         // a confirmer put both sides there
+  kObserved,             // unordered by happens-before in an execution that we saw completely
+  kCandidate,            // suspected, or somebody's word
+  kLikelyFalsePositive,  // trials found it ordered
+  kCount
+};
 enum class Novelty : uint8_t {
   kNew,
   kKnown,
   kLikelyKnown
 };  // against the baseline; all are new without one
+
+// What makes a report fail: everything suspected, true races, or only those that did harm.
+enum class FailOn : uint8_t { kCandidate, kRace, kHarm };
 
 struct SourceLine {
   uint32_t number = 0;
@@ -71,7 +82,7 @@ struct Entry {
   Rank rank = Rank::kCandidate;
   Novelty novelty = Novelty::kNew;
   bool suppressed = false;
-  bool tolerated = false;     // a candidate, where only confirmed races fail
+  bool tolerated = false;     // it is shown, and less than what makes the report fail
   std::string suppressed_by;  // "file:line"
   std::string suppression_reason;
 
@@ -93,11 +104,16 @@ struct Entry {
   std::string repeat;      // a command; may be empty
   std::string silence;     // a suppression line
 
+  // A collision with an atomic on one side: most often the other is one, too, and looks plain (a
+  // compare-and-swap loop begins with a load). Comes after its like.
+  bool half_atomic() const;
   bool fails() const;  // new, not suppressed, not a likely false positive, not tolerated
 };
 
 struct Summary {
-  uint64_t harmful = 0, confirmed = 0, candidates = 0, likely_false = 0;  // of the new ones
+  // Of the new ones.
+  uint64_t harmful = 0, made_to_happen = 0, observed = 0, candidates = 0, likely_false = 0;
+  uint64_t failures = 0;  // failures that no race explains, among all of those
   uint64_t fresh = 0, known = 0, suppressed = 0, fixed = 0;
   uint64_t failing = 0;
   uint64_t events = 0, threads = 0;  // 0 when no origin counted them
@@ -110,11 +126,20 @@ struct Notice {
   std::string text;
 };
 
+// Something that was asked for and not tried.
+struct Untried {
+  std::string code;  // the counter's name
+  uint64_t count = 0;
+  std::string text;  // "17 orders were not tried: no time left"
+};
+
 struct Report {
   std::vector<Entry> entries;  // new first, then known, then suppressed; ranked in each
   std::vector<Entry> fixed;    // in the baseline, not seen now
   std::vector<model::Origin> origins;
   std::vector<Notice> notices;
+  std::vector<Untried> untried;   // not empty: the report is incomplete
+  bool fails_incomplete = false;  // and that alone makes it fail
   bool has_baseline = false;
   Summary summary;
 };
@@ -124,7 +149,8 @@ struct ReportOptions {
   Suppressions suppressions;
   Date today;  // for expiry; the caller's clock
   std::string strip_prefix;
-  bool confirmed_only = false;  // candidates are shown, and do not fail
+  FailOn fail_on = FailOn::kCandidate;
+  bool fail_on_incomplete = false;
   bool unique = false;  // the file was built with add_finding: no need to look for doubles again
   // The content of a source file, or nothing. Empty: sources are not read. Relative paths are given
   // as they are.
@@ -133,12 +159,17 @@ struct ReportOptions {
 
 Report build_report(const model::FindingsFile& file, const ReportOptions& options);
 
-// "2 new races", "1 possible race", "No races found": the first words of the headline.
+// "2 new races", "1 possible race", "1 race and 1 failure", "No races found": the first words of
+// the headline.
 std::string verdict_words(const Report& report);
 // " in 1,204 events, 4 threads", or empty when no origin counted them.
 std::string scope_words(const Report& report);
-// One sentence: "2 new races (1 harmful, 1 confirmed), 1 known, 1 suppressed" or
+// "Incomplete: 17 orders were not tried: no time left", or empty when everything was tried.
+std::string incomplete_words(const Report& report);
+// One sentence without the last: "2 new races (1 harmful, 1 observed); 1 known, 1 suppressed" or
 // "No races found in 1,204 events, 4 threads".
+std::string summary_words(const Report& report);
+// Both: "No races found so far in 4 threads. Incomplete: 17 orders were not tried: no time left".
 std::string headline(const Report& report);
 
 }  // namespace deadheat::report

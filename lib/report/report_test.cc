@@ -8,6 +8,7 @@
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
 #include "lib/report/picture.h"
+#include "lib/report/writers.h"
 
 namespace deadheat::report {
 namespace {
@@ -49,15 +50,16 @@ FindingsFile ladder() {
   harmful.evidence[0].consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
   mild.evidence = {seen("2")};
   mild.evidence[0].consequence = {ConsequenceKind::kOutputDiffers, ""};
-  Finding confirmed = finding("conf_a", "conf_b"), maybe = finding("cand_a", "cand_b"),
+  for (Finding* one : {&harmful, &mild}) one->evidence[0].repetitions = 2;
+  Finding observed = finding("seen_a", "seen_b"), maybe = finding("cand_a", "cand_b"),
           wrong = finding("fp_a", "fp_b");
-  confirmed.evidence = {seen("3")};
+  observed.evidence = {seen("3")};
   for (int i = 0; i < 20; ++i) {
     wrong.evidence.push_back(seen("n" + std::to_string(i), Outcome::kNoRace));
     wrong.evidence.push_back(seen("m" + std::to_string(i), Outcome::kNoRace));
     wrong.evidence.back().order = Order::kAlternate;
   }
-  for (Finding* one : {&wrong, &maybe, &confirmed, &mild, &harmful}) add_finding(file, *one);
+  for (Finding* one : {&wrong, &maybe, &observed, &mild, &harmful}) add_finding(file, *one);
   return file;
 }
 
@@ -74,7 +76,7 @@ TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
   EXPECT_EQ(report.entries[0].rank, Rank::kHarmful);
   EXPECT_NE(report.entries[0].title.find("crash_a"), std::string::npos);
   EXPECT_EQ(report.entries[1].rank, Rank::kHarmful);
-  EXPECT_EQ(report.entries[2].rank, Rank::kConfirmed);
+  EXPECT_EQ(report.entries[2].rank, Rank::kObserved);
   EXPECT_EQ(report.entries[3].rank, Rank::kCandidate);
   EXPECT_EQ(report.entries[4].rank, Rank::kLikelyFalsePositive);
   EXPECT_EQ(report.summary.failing, 4U);
@@ -83,6 +85,19 @@ TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
     std::shuffle(file.findings.begin(), file.findings.end(), random);
     EXPECT_EQ(titles(build_report(file, {})), titles(report));
   }
+}
+
+TEST(Report, ACollisionWithAnAtomicOnOneSideComesAfterItsLike) {
+  FindingsFile file;
+  Finding half = finding("a_first", "by_name"), plain = finding("z_last", "by_name_too");
+  for (Finding* one : {&half, &plain}) one->candidate.kind = CandidateKind::kCollision;
+  half.candidate.roles[0].access = AccessKind::kAtomicWrite;
+  file.findings = {half, plain};
+  const Report report = build_report(file, {});
+  ASSERT_EQ(report.entries.size(), 2U);
+  EXPECT_FALSE(report.entries[0].half_atomic());
+  EXPECT_TRUE(report.entries[1].half_atomic());
+  EXPECT_EQ(report.summary.failing, 2U);
 }
 
 TEST(Report, OneEntryForOneRaceAndTitlesWithoutLines) {
@@ -168,6 +183,49 @@ TEST(Report, LossesAreNoticesAndStatisticsAreNot) {
   ASSERT_EQ(report.notices.size(), 1U);
   EXPECT_EQ(report.notices[0].text, "12 events were dropped");
   EXPECT_EQ(headline(report), "No races found in 1,200 events, 4 threads");
+}
+
+TEST(Report, WhatWasNotTriedIsSaidInEveryFormat) {
+  FindingsFile file;
+  file.origins.resize(1);
+  file.origins[0].counters = {{"not_run", 17, "orders were not tried: no time left", true, true},
+                              {"not_looked", 0, "executions were not looked at", true, true}};
+  const Report report = build_report(file, {});
+  const std::string text = "17 orders were not tried: no time left";
+  EXPECT_EQ(headline(report), "No races found so far. Incomplete: " + text);
+  EXPECT_TRUE(report.notices.empty()) << "said once";
+  EXPECT_FALSE(report.fails_incomplete);
+  EXPECT_TRUE(write_text(report, {}).ends_with("\nIncomplete: " + text + "\n"));
+  for (const std::string& written :
+       {write_html(report), write_sarif(report, {}), write_junit(report), write_json(report),
+        write_tsan(report), write_github(report)})
+    EXPECT_NE(written.find(text), std::string::npos) << written;
+  EXPECT_NE(write_junit(report).find("tests=\"2\" failures=\"0\""), std::string::npos);
+  EXPECT_NE(write_github(report).find("::warning title=Deadheat::Incomplete"), std::string::npos);
+  ReportOptions options;
+  options.fail_on_incomplete = true;
+  const Report failing = build_report(file, options);
+  EXPECT_TRUE(failing.fails_incomplete);
+  EXPECT_NE(write_junit(failing).find("tests=\"2\" failures=\"1\""), std::string::npos);
+  EXPECT_NE(write_github(failing).find("::error title=Deadheat::Incomplete"), std::string::npos);
+  file.origins[0].counters[0].value = 1;
+  EXPECT_EQ(incomplete_words(build_report(file, {})),
+            "Incomplete: 1 order was not tried: no time left");
+  file.origins[0].counters[0].value = 0;
+  EXPECT_FALSE(build_report(file, options).fails_incomplete);
+}
+
+TEST(Report, FailsOnWhatItIsToldTo) {
+  const FindingsFile file =
+      ladder();  // two harmful, observed, a candidate, a likely false positive
+  const auto failing = [&](FailOn on) {
+    ReportOptions options;
+    options.fail_on = on;
+    return build_report(file, options).summary.failing;
+  };
+  EXPECT_EQ(failing(FailOn::kCandidate), 4U);
+  EXPECT_EQ(failing(FailOn::kRace), 3U);
+  EXPECT_EQ(failing(FailOn::kHarm), 2U);
 }
 
 TEST(Report, ManyFindingsStayFast) {

@@ -129,9 +129,10 @@ const char* level(Rank rank) {
   return rank == Rank::kCandidate ? "warning" : "error";
 }
 
-double sarif_rank(Rank rank) {
-  constexpr double kRanks[] = {100, 80, 50, 10};
-  return kRanks[static_cast<size_t>(rank)];
+double sarif_rank(const Entry& entry) {
+  constexpr double kRanks[] = {100, 80, 70, 50, 10}, kHalfAtomic = 30;
+  static_assert(std::size(kRanks) == static_cast<size_t>(Rank::kCount));
+  return entry.half_atomic() ? kHalfAtomic : kRanks[static_cast<size_t>(entry.rank)];
 }
 
 std::string baseline_state(const Entry& entry, bool absent) {
@@ -154,7 +155,7 @@ Json result(const Report& report, const Entry& entry, size_t rule_index, bool ab
   Json out = {{"ruleId", rule(entry.finding.candidate.kind)},
               {"ruleIndex", rule_index},
               {"level", level(entry.rank)},
-              {"rank", sarif_rank(entry.rank)},
+              {"rank", sarif_rank(entry)},
               {"message", text(message_of(entry))}};
   const auto& roles = entry.finding.candidate.roles;
   if (!entry.places.empty())
@@ -180,7 +181,7 @@ Json result(const Report& report, const Entry& entry, size_t rule_index, bool ab
     suppressions.push_back(std::move(why));
   }
   out["suppressions"] = std::move(suppressions);  // empty: known not to be suppressed
-  out["properties"] = {{"title", entry.title}};
+  out["properties"] = {{"title", entry.title}, {"howSure", rank_id(entry.rank)}};
   if (!entry.silence.empty()) out["properties"]["suppression"] = entry.silence;
   if (!entry.finding.candidate.found_by.empty()) {
     Json found_by = Json::array();
@@ -202,6 +203,10 @@ Json invocation(const Report& report, const SarifContext& context) {
     const bool ours = notice.kind == Notice::Kind::kLoss || notice.kind == Notice::Kind::kDamage;
     (ours ? execution : configuration).push_back(notification(notice));
   }
+  for (const Untried& one : report.untried)
+    execution.push_back({{"level", "warning"},
+                         {"descriptor", {{"id", one.code}}},
+                         {"message", text("Incomplete: " + one.text)}});
   Json out = {{"executionSuccessful", true}, {"exitCode", context.exit_code}};
   if (!report.origins.empty()) {
     const model::Origin& origin = report.origins.back();
@@ -269,7 +274,7 @@ std::string write_sarif(const Report& report, const SarifContext& context) {
          {{"description", text("The root of the source tree; see --strip-path-prefix.")}}}}},
       {"columnKind", "utf16CodeUnits"},
       {"results", std::move(results)},
-      {"properties", {{"headline", headline(report)}}}};
+      {"properties", {{"headline", headline(report)}, {"complete", report.untried.empty()}}}};
   const Json log = {
       {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
   return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -18,13 +18,14 @@ struct KindName {
   std::string_view name;
   SuppressionKind kind;
 };
-constexpr std::array<KindName, 7> kKinds = {{{"race", SuppressionKind::kRace},
+constexpr std::array<KindName, 8> kKinds = {{{"race", SuppressionKind::kRace},
                                              {"race_top", SuppressionKind::kRaceTop},
                                              {"mutex", SuppressionKind::kMutex},
                                              {"deadlock", SuppressionKind::kDeadlock},
                                              {"thread", SuppressionKind::kThread},
                                              {"signal", SuppressionKind::kSignal},
-                                             {"called_from_lib", SuppressionKind::kCalledFromLib}}};
+                                             {"called_from_lib", SuppressionKind::kCalledFromLib},
+                                             {"failure", SuppressionKind::kFailure}}};
 
 Error unknown_kind(std::string_view word) {
   std::vector<std::string> names;

@@ -4,10 +4,10 @@
 //   race:transfer                                     TSan's form: either side, any frame
 //   race:^transfer$ <-> ^audit$ reason="DB-12" until=2027-01-31
 //
-// A line is KIND:PATTERN, with TSan's kinds and pattern rules ('*' matches anything, '^' and '$'
-// anchor, otherwise a substring). Beyond TSan a line may name two to four sides joined by "<->"
-// (each must match a different side of the finding), a reason, and a last day. Every TSan file is a
-// valid file with the same meaning.
+// A line is KIND:PATTERN, with TSan's kinds (and "failure") and pattern rules ('*' matches
+// anything, '^' and '$' anchor, otherwise a substring). Beyond TSan a line may name two to four
+// sides joined by "<->" (each must match a different side of the finding), a reason, and a last
+// day. Every TSan file is a valid file with the same meaning.
 //
 // Nothing hides silently: expired, unused and misspelt lines are named. Matching is linear in the
 // name's length.
@@ -40,7 +40,8 @@ enum class SuppressionKind : uint8_t {
   kDeadlock,
   kThread,
   kSignal,
-  kCalledFromLib
+  kCalledFromLib,
+  kFailure  // ours: failures that no race explains; no other kind silences those
 };
 
 struct Suppression {
@@ -74,8 +75,8 @@ bool pattern_matches(std::string_view pattern, std::string_view name);
 
 bool expired(const Suppression& suppression, const Date& today);
 bool matches(const Suppression& suppression, const model::Finding& finding);
-// The findings of this version are races; the other kinds are kept for TSan's files and are never
-// "unused".
+// The findings of this version are races and failures; the other kinds are kept for TSan's files
+// and are never "unused".
 bool can_match(SuppressionKind kind);
 
 // A line that silences this finding and little else: "race:^transfer$ <-> ^audit$". Empty when a

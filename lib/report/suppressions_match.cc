@@ -150,11 +150,15 @@ bool pattern_matches(std::string_view pattern, std::string_view name) {
 
 bool can_match(SuppressionKind kind) {
   return kind == SuppressionKind::kRace || kind == SuppressionKind::kRaceTop ||
-         kind == SuppressionKind::kCalledFromLib;
+         kind == SuppressionKind::kCalledFromLib || kind == SuppressionKind::kFailure;
 }
 
 bool matches(const Suppression& suppression, const model::Finding& finding) {
   if (!can_match(suppression.kind)) return false;
+  // A line that was written against races must not hide that the program fails.
+  if ((suppression.kind == SuppressionKind::kFailure) !=
+      (finding.candidate.kind == model::CandidateKind::kFailure))
+    return false;
   const size_t roles = std::min<size_t>(finding.candidate.roles.size(), 8);
   if (suppression.sides.empty() || suppression.sides.size() > roles) return false;
   std::vector<bool> taken(roles, false);
@@ -162,7 +166,8 @@ bool matches(const Suppression& suppression, const model::Finding& finding) {
 }
 
 std::string suggest_suppression(const model::Finding& finding) {
-  std::string line = "race:";
+  const bool failure = finding.candidate.kind == model::CandidateKind::kFailure;
+  std::string line = failure ? "failure:" : "race:";
   for (size_t role = 0; role < finding.candidate.roles.size(); ++role) {
     std::string location;
     for (const model::Evidence& evidence : finding.evidence)

@@ -1,10 +1,12 @@
 // The report for a terminal: what, where, why, how sure, what it does, how to repeat it, how to
 // silence it.
 #include <algorithm>
+#include <cctype>
 
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
+#include "lib/report/names.h"
 #include "lib/report/story.h"
 #include "lib/report/writers.h"
 
@@ -63,7 +65,12 @@ class TextReport {
     write_list("No longer seen (in the baseline, not in this report):", report_.fixed,
                [](const Entry&) { return true; });
     write_notices();
-    out_ += (report_.summary.failing > 0 ? red(headline(report_)) : bold(headline(report_))) + "\n";
+    const std::string summary = summary_words(report_);
+    out_ += (report_.summary.failing > 0 ? red(summary) : bold(summary)) + "\n";
+    // The last line: who reads no other must not take it for a pass.
+    const std::string incomplete = incomplete_words(report_);
+    if (!incomplete.empty())
+      out_ += (report_.fails_incomplete ? red(incomplete) : bold(incomplete)) + "\n";
     return std::move(out_);
   }
 
@@ -215,8 +222,8 @@ class TextReport {
   }
 
   void write_entry(const Entry& entry) {
-    static constexpr const char* kRanks[] = {"HARMFUL", "CONFIRMED", "CANDIDATE", "LIKELY FALSE"};
-    const std::string rank = kRanks[static_cast<size_t>(entry.rank)];
+    std::string rank(rank_title(entry.rank));
+    for (char& c : rank) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
     out_ += (entry.fails() ? red(rank) : bold(rank)) + "  " + bold(entry.title) + "  " +
             faint(entry.id) + "\n";
     if (!entry.recorded.calls.empty()) return write_process_race(entry);

@@ -38,15 +38,36 @@ def main():
     known = run("bank.json", "--baseline", "bank.json")
     expect(known.returncode == 0 and "No new races found" in known.stdout, "all known gives 0", known)
     fixed = run("empty.json", "--baseline", "bank.json")
-    expect(fixed.returncode == 0 and "8 no longer seen" in fixed.stdout, "fixed ones are listed", fixed)
+    expect(fixed.returncode == 0 and "11 no longer seen" in fixed.stdout, "fixed ones are listed", fixed)
     (folder / "broken.json").write_text("{", encoding="utf-8")
     lost = run("bank.json", "--baseline", "broken.json", "--findings", "kept.json", "-o", "kept.html")
     expect(lost.returncode == 2 and "broken.json" in lost.stderr, "a broken baseline gives 2", lost)
     expect((folder / "kept.json").exists() and (folder / "kept.html").exists(), "nothing is lost over a broken baseline")
     expect("every finding counts as new" in (folder / "kept.html").read_text(encoding="utf-8"), "and the report says so")
 
+    def with_findings(name, wanted, untried=0):
+        document = json.loads((folder / "bank.json").read_text(encoding="utf-8"))
+        document["findings"] = [one for one in document["findings"] if one["report"]["rank"] in wanted]
+        document["origins"][0]["counters"] += [{"name": "not_run", "value": untried, "meaning": "orders were not tried: no time left",
+                                                "is_untried": True}] if untried else []
+        (folder / name).write_text(json.dumps(document), encoding="utf-8")
+        return name
+
+    candidates = with_findings("candidates.json", {"candidate"})
+    observed = with_findings("observed.json", {"candidate", "observed"})
+    partly = with_findings("partly.json", {"candidate"}, untried=17)
+    for file, on, code in ((candidates, [], 66), (candidates, ["candidate"], 66), (candidates, ["race"], 0),
+                           (candidates, ["race", "incomplete"], 0), (observed, ["race"], 66), (observed, ["harm"], 0),
+                           ("bank.json", ["harm"], 66), (partly, ["race"], 0), (partly, ["race", "incomplete"], 75),
+                           (partly, ["incomplete"], 66)):
+        done = run(file, *[word for one in on for word in ("--fail-on", one)])
+        expect(done.returncode == code, f"{file} --fail-on {on} gives {code}", done)
+    done = run(partly, "--fail-on", "race")
+    expect(done.stdout.endswith("\nIncomplete: 17 orders were not tried: no time left\n"), "the last line says what is missing", done)
+    expect(run("bank.json", "--fail-on", "harmful").returncode == 2, "--fail-on takes four words")
+
     expect(run("bank.json", "--exit-code", "3").returncode == 3, "--exit-code")
-    (folder / "all.supp").write_text("race:*\n", encoding="utf-8")
+    (folder / "all.supp").write_text("race:*\nfailure:*\n", encoding="utf-8")
     expect(run("bank.json", "--suppressions", "all.supp").returncode == 0, "suppressed gives 0")
     (folder / "past.supp").write_text("race:* until=2001-01-01\nrace:nobody\n", encoding="utf-8")
     past = run("bank.json", "--suppressions", "past.supp")
@@ -81,7 +102,7 @@ def main():
 
     merged = run("bank.json", "empty.json", "-o", "merged.json", "bank.json")
     expect(merged.returncode == 66, "several files", merged)
-    expect(len(json.loads((folder / "merged.json").read_text(encoding="utf-8"))["findings"]) == 8, "merged by identity")
+    expect(len(json.loads((folder / "merged.json").read_text(encoding="utf-8"))["findings"]) == 11, "merged by identity")
     gone = run("bank.json", "absent.json")
     expect(gone.returncode == 2 and "absent.json" in gone.stderr and "HARMFUL" in gone.stdout, "one of two unreadable", gone)
     expect(run("absent.json").returncode == 2, "none readable")

@@ -120,7 +120,13 @@ Finding transfer_and_audit(uint32_t line) {
   failed.consequence = {ConsequenceKind::kAssertion, "sum == 10000 in main(), bank lost 250"};
   failed.repeat = "deadheat confirm DH-7 --seed 42 -- ./bank";
   failed.steps = seen.steps;
-  out.evidence = {seen, failed};
+  Evidence again = failed;
+  again.id = "trial3/again";
+  again.execution = "trial3/again";
+  again.steps.clear();
+  again.accesses.clear();
+  again.repeat.clear();
+  out.evidence = {seen, failed, again};
   return out;
 }
 
@@ -191,6 +197,7 @@ Finding processes() {
                    {"syscalls"}};
   Evidence seen = race("branch2/1", Proof::kFailedBranch, Schedulable::kUnknown);
   seen.consequence = {ConsequenceKind::kExitStatus, "make ended with 2 instead of 0"};
+  seen.repetitions = 2;
   seen.accesses = {access(AccessKind::kWait, "child of 812", "make 812", {}, 40),
                    access(AccessKind::kWakeup, "child of 812", "gcc 813", {}, 44),
                    access(AccessKind::kWakeup, "child of 812", "ld 814", {}, 47)};
@@ -215,6 +222,53 @@ Finding labels() {
   seen.steps = {step(0, "lock L1", 70), step(0, "write V12", 71, true, label("345")),
                 step(1, "read V12", 90, true, label("412")), step(0, "unlock L1", 95)};
   out.evidence = {seen};
+  return out;
+}
+
+// The scheduler made it happen, and it crashed once.
+Finding seen_once() {
+  Finding out =
+      plain("Pool::grow()", "Pool::take()", 210, "Pool::free_", "", Schedulable::kUnknown);
+  out.candidate.found_by = {"schedule"};
+  Evidence& met = out.evidence[0];
+  met.id = "confirm:b1/11";
+  met.execution = met.id;
+  met.source = "schedule";
+  met.proof = Proof::kCoEnabled;
+  met.consequence = {ConsequenceKind::kCrash, "SIGSEGV in Pool::take()"};
+  met.trial = Trial{"schedule", Order::kUnknown, 0, "strategy race seed 11"};
+  return out;
+}
+
+// libgomp was not instrumented.
+Finding partly_seen() {
+  Finding out = plain("sum()", "sum()", 310, "total", "run7/9", Schedulable::kUnknown);
+  Evidence& seen = out.evidence[0];
+  seen.proof = Proof::kPartialHappensBefore;
+  seen.unseen = {"/usr/lib/x86_64-linux-gnu/libgomp.so.1"};
+  return out;
+}
+
+Finding failure() {
+  Finding out;
+  out.candidate = {
+      CandidateKind::kFailure,
+      {{"assertion total == expected", code("main", "/build/bank/src/main.cc", 70, ""), {}}},
+      {"schedule"}};
+  for (const char* id : {"confirm:b1/17", "confirm:b1/17/again"}) {
+    Evidence seen = race(id, Proof::kFailedBranch, Schedulable::kUnknown);
+    seen.execution = id;
+    seen.source = "schedule";
+    seen.ordered = Ordered::kUnknown;
+    seen.order = Order::kUnknown;
+    seen.consequence = {ConsequenceKind::kAssertion, "main.cc:70: total == expected"};
+    seen.trial = Trial{"schedule", Order::kUnknown, 0, "strategy pos seed 17"};
+    seen.repeat = "deadheat replay findings.json DH-1 --seed 17";
+    seen.accesses = {access(AccessKind::kUnknown, "", "T0", {}, 0)};
+    seen.accesses[0].size = 0;
+    seen.accesses[0].stack = {{"main", "/build/bank/src/main.cc", 70, "/usr/bin/bank", 0xb90}};
+    out.evidence.push_back(seen);
+  }
   return out;
 }
 
@@ -248,7 +302,8 @@ FindingsFile bank() {
        {labels(), candidate(), likely_false(), transfer_and_audit(6), processes(), release(),
         plain("Log::write(char const*)", "Log::rotate()", 52, "Log::fd_", "run7/2",
               Schedulable::kUnknown),
-        plain("Stats::hit()", "Stats::dump()", 130, "Stats::hits_", "run7/3", Schedulable::kYes)})
+        plain("Stats::hit()", "Stats::dump()", 130, "Stats::hits_", "run7/3", Schedulable::kYes),
+        seen_once(), partly_seen(), failure()})
     add_finding(file, std::move(finding));
   return file;
 }

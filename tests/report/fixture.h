@@ -5,9 +5,9 @@
 
 namespace deadheat::report::fixture {
 
-// Confirmed and harmful; confirmed; confirmed but not schedulable; a hybrid candidate; a likely
-// false positive; one that the suppressions cover; a race of three processes; sites that only a
-// text trace names.
+// Harmful; made to happen, with a crash seen once; observed; observed but not schedulable; partly
+// seen; a hybrid candidate; a likely false positive; one that the suppressions cover; a race of
+// three processes; sites that only a text trace names; a failure that no race explains.
 model::FindingsFile bank();
 // What was known before: some of bank()'s findings, one with its line moved, and one that is fixed
 // since.

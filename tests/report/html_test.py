@@ -104,8 +104,8 @@ def main():
     subprocess.run([sample, str(folder)], check=True)
     failed = []
     expected = {
-        "bank": {"finding": 8, "svg": 7, "story": 2, "missing": 9, "hb": 18, "bar": 9, "racing": 19, "side": 17, "stack": 2,
-                 "source": 2, "note": 5, "script": 3, "harmful": 3},
+        "bank": {"finding": 11, "svg": 9, "story": 2, "missing": 11, "hb": 18, "bar": 9, "racing": 23, "side": 22, "stack": 3,
+                 "source": 2, "note": 5, "script": 3, "harmful": 4},
         "hostile": {"finding": 5, "svg": 3, "story": 4, "script": 3},
         "empty": {"finding": 0, "svg": 0, "note": 0, "script": 3},
     }

@@ -29,6 +29,7 @@ Finding release() {
   seen.order = Order::kAlternate;
   seen.trial = Trial{"branch", Order::kAlternate, 0, "release/branches/run7"};
   seen.consequence = {ConsequenceKind::kExitStatus, "exit status 1 instead of 0"};
+  seen.repetitions = 8;
   seen.differences = {seen.consequence,
                       {ConsequenceKind::kOutputDiffers, "/tmp/tmp.<temp>/status: lines missing"}};
   seen.why = "no happens-before path between the calls: each can come first";
