@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -59,6 +60,7 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
     std::fprintf(stderr,
                  "deadheat: warning: %s events were lost; orders around them are not known\n",
                  with_thousands(info->lost).c_str());
+  say_problems(info->not_isolated);
   say_problems(info->not_kept);
   for (const auto& [name, count] : info->unmodelled)
     std::fprintf(stderr, "deadheat: warning: %s calls of %s are not modelled\n",
@@ -94,6 +96,13 @@ int run_races(ProcArguments& arguments) {
 void say_problems(const std::vector<std::string>& problems) {
   for (const std::string& line : problems)
     std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+}
+
+void say_missing_permissions(const RecordingInfo& info, const Permissions& allowed) {
+  const std::vector<std::string> names = allowed.names();
+  for (const std::string& one : info.allowed)
+    if (std::find(names.begin(), names.end(), one) == names.end())
+      say_problems({"recorded with --allow " + one + ", which this run does not have"});
 }
 
 void show_streams(const std::string& folder) {
@@ -135,6 +144,15 @@ std::string races_text(const LookedAt& looked, size_t limit) {
   if (found.dropped > 0)
     text += with_thousands(found.dropped) + " races beyond the limit were dropped\n";
   return text;
+}
+
+void add_allow_option(CLI::App& app, ProcArguments& arguments) {
+  app.add_option(
+         "--allow", arguments.allow,
+         "what the command may do beyond what ordinary programs need; machine: all that root may")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(permission_names()));
 }
 
 void add_sandbox_options(CLI::App& app, ProcArguments& arguments) {
@@ -195,7 +213,7 @@ int run_check(ProcArguments& arguments) {
   // The other runs end when the checker does; it may need longer than the start that was recorded.
   if (beside) arguments.timeout_s = 0;
   const int code = run_validate(arguments);
-  return code == kNothingFound ? own : code;
+  return exit_code(code, own);
 }
 
 std::function<int()> setup_proc(CLI::App& app) {
@@ -230,6 +248,7 @@ std::function<int()> setup_proc(CLI::App& app) {
                     "keep the recording and the failing runs in this new folder");
   add_sandbox_options(*check, *arguments);
   add_command(check, true);
+  for (CLI::App* const sub : {record, validate, check}) add_allow_option(*sub, *arguments);
   for (CLI::App* const sub : {validate, check}) {
     add_validate_options(*sub, *arguments);
     add_output_options(*sub, arguments->output);
@@ -245,7 +264,11 @@ std::function<int()> setup_proc(CLI::App& app) {
       ->add_option("id", arguments->finding,
                    "which finding of findings.json, as the report names it; without it, the worst")
       ->type_name("ID");
+  add_allow_option(*replay, *arguments);
   return [=] {
+    const auto allowed = parse_permissions(arguments->allow);
+    if (!allowed) return fail(allowed.error());
+    arguments->sandbox.allow = allowed.value();
     if (record->parsed()) return run_record(*arguments);
     if (races->parsed()) return run_races(*arguments);
     if (validate->parsed()) return run_validate(*arguments);

@@ -21,6 +21,7 @@ struct ProcArguments {
   std::string source = "ptrace";
   double timeout_s = 0;
   process::SandboxOptions sandbox;
+  std::vector<std::string> allow;
   bool all = false;
   size_t limit = 50;
   // validate
@@ -40,6 +41,9 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments);
 int run_validate(ProcArguments& arguments);
 int run_proc_replay(ProcArguments& arguments);
 
+// Where a recorded command may do less now than it did.
+void say_missing_permissions(const process::RecordingInfo& info,
+                             const process::Permissions& allowed);
 void say_problems(const std::vector<std::string>& problems);
 // What the command printed, where it would have printed it.
 void show_streams(const std::string& folder);

@@ -163,6 +163,7 @@ int run_proc_replay(ProcArguments& arguments) {
   if (!target) return fail(target.error(), kCannotRun);
   target->beside = finding.judgement.beside;
   say_problems(problems_of(target->checkpoint));
+  say_missing_permissions(recording->info(), arguments.sandbox.allow);
   const std::string work = folder + "/replay";
   auto spec = make_spec(*target, RunKind::kReplay, work, usable_processors().front());
   if (!spec) return fail(spec.error(), kCannotRun);

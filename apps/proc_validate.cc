@@ -78,9 +78,9 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
       {"benign", benign, "of them changed nothing that matters", false},
       {"infeasible", infeasible, "of them cannot happen", false},
       {"uncontrolled", uncontrolled, "of them could not be controlled", true},
-      {"not_run", validation.not_run, "orders were not tried: no time left", true},
+      {"not_run", validation.not_run, "orders were not tried: no time left", true, true},
       {"not_looked", validation.not_looked, "executions were not looked at again: no time left",
-       true},
+       true, true},
       {"unscanned", looked.races.unscanned,
        "pairs of accesses, farther apart than others, were not looked at", false},
       {"lost", looked.recording.info().lost, "events were lost while recording", true},
@@ -155,6 +155,7 @@ std::string going_on(const ProcArguments& arguments) {
   }
   for (const std::string& one : arguments.checkers) add("--checker", one);
   for (const std::string& one : arguments.beside) add("--checker-beside", one);
+  if (!arguments.allow.empty()) add("--allow", join(arguments.allow, ","));
   if (arguments.all) words.emplace_back("--all");
   return shell_quoted(words);
 }
@@ -214,8 +215,10 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
 }
 
 int run_validate(ProcArguments& arguments) {
+  if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   auto looked = look_for_races(arguments.recording, arguments.all);
   if (!looked) return fail(looked.error());
+  say_missing_permissions(looked->recording.info(), arguments.sandbox.allow);
   std::fprintf(stderr, "deadheat: %s races to try\n",
                with_thousands(looked->races.races.size()).c_str());
   ValidateOptions options;
@@ -247,9 +250,9 @@ int run_validate(ProcArguments& arguments) {
   std::fprintf(stderr, "deadheat: %s\n", counts_text(*validation).c_str());
   if (validation->not_run + validation->not_looked > 0 || validation->stopped)
     std::fprintf(stderr, "deadheat: to go on: %s\n", going_on(arguments).c_str());
-  arguments.output.confirmed_only = true;
-  const int verdict = emit(to_file(*looked, *validation, arguments), arguments.output);
-  return verdict == kNothingFound && validation->stopped ? kInterrupted : verdict;
+  arguments.output.fails = report::FailOn::kRace;
+  return exit_code(emit(to_file(*looked, *validation, arguments), arguments.output),
+                   validation->stopped ? int{kInterrupted} : 0);
 }
 
 }  // namespace deadheat::apps

@@ -188,6 +188,8 @@ model::Evidence to_evidence(const Validation& validation, size_t index,
                           (others == 1 ? " other order breaks" : " other orders break") +
                           " the same";
         evidence.repeat = "deadheat proc replay " + result.folder;
+        // A comparison that proves it ran the order at least twice more (kLongRuns, one miss).
+        evidence.repetitions = 1 + (result.repeated ? 1 : 0) + (result.compared ? 2 : 0);
       }
       break;
     }

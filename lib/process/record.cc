@@ -128,6 +128,7 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   spec.about = surroundings(request.command);
   spec.about.in_place = request.sandbox.in_place;
   spec.about.host_network = request.sandbox.host_network;
+  spec.about.allowed = request.sandbox.allow.names();
   for (int stream = 0; stream < 3; stream++)
     spec.about.standard_streams.push_back(kind_of_stream(stream));
   auto writer = RecordingWriter::create(request.folder);
@@ -156,6 +157,7 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   }
   info.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - started).count();
   describe_losses(*ended, request.source, info);
+  info.not_isolated = ended->report.problems;
   info.status = ended->report.trace.status;
   info.signal = ended->report.trace.signal;
   info.timed_out = ended->report.trace.timed_out || !ended->report.trace.stuck_as.empty();

@@ -46,6 +46,8 @@ struct RecordingInfo {
   int64_t started_ns = 0;  // CLOCK_REALTIME
   double seconds = 0;
   bool in_place = false, host_network = false;
+  std::vector<std::string> allowed;       // permission_names(); for people, never given by itself
+  std::vector<std::string> not_isolated;  // what the sandbox could not keep apart, a line each
   Guarantees guarantees;
   uint64_t events = 0, lost = 0;
   std::map<std::string, uint64_t>
@@ -89,8 +91,9 @@ class RecordingWriter {
   // Many; the last may be cut where the next call goes on. Written from where they are, if long.
   void append_all(std::string_view bytes, uint64_t events);
   uint64_t count() const { return count_; }
-  void flush();                       // what was appended is in the file
-  Status finish(RecordingInfo info);  // fills in events
+  int descriptor() const { return file_.get(); }  // for a sandbox in which events are appended
+  void flush();                                   // what was appended is in the file
+  Status finish(RecordingInfo info);              // fills in events
 
  private:
   explicit RecordingWriter(std::string folder) : folder_(std::move(folder)) {}

@@ -35,6 +35,8 @@ RecordingInfo read_info(const Json& from) {
   read_field(from, "seconds", info.seconds);
   read_field(from, "in_place", info.in_place);
   read_field(from, "host_network", info.host_network);
+  read_words(from, "allowed", info.allowed);
+  read_words(from, "not_isolated", info.not_isolated);
   if (from.contains("guarantees")) {
     const Json& guarantees = from.at("guarantees");
     read_field(guarantees, "order", info.guarantees.order);
@@ -75,6 +77,8 @@ std::string to_json(const RecordingInfo& info) {
       {"seconds", info.seconds},
       {"in_place", info.in_place},
       {"host_network", info.host_network},
+      {"allowed", words_to_json(info.allowed)},
+      {"not_isolated", words_to_json(info.not_isolated)},
       {"guarantees",
        {{"order", guarantees.order},
         {"signals", guarantees.signals},

@@ -2,7 +2,7 @@
 """Nothing escapes: what a sandboxed command does to files, processes, mounts and the disk stays in the sandbox, and nothing
 is left when the tool is killed.
 
-usage: escape_test.py SANDBOX_RUN
+usage: escape_test.py SANDBOX_RUN ESCAPE_PROBE
 """
 import os
 import pty
@@ -16,6 +16,7 @@ import time
 import unittest
 
 RUN = ""
+PROBE = ""
 SKIP = 77
 SOMEBODY = 54321  # as sandbox_run --no-root
 PATIENCE_S = 60  # for things that end by themselves; a test that waits this long fails
@@ -108,8 +109,7 @@ class Escape(unittest.TestCase):
         self.assertEqual(done.returncode, 128 + signal.SIGKILL, done.stderr)  # only itself
         self.check_untouched()
 
-    def bomb(self, timeout_s):
-        script = "import os\nwhile True:\n    try: os.fork()\n    except OSError: os.write(1, b'full')"
+    def bomb(self, timeout_s, script="import os\nwhile True:\n    try: os.fork()\n    except OSError: os.write(1, b'full')"):
         return [RUN, *self.options, "--most-processes", "300", "--timeout", str(timeout_s), "--",
                 "/usr/bin/python3", "-c", script]
 
@@ -127,7 +127,9 @@ class Escape(unittest.TestCase):
         hide = ["unshare", "-m", "sh", "-c", 'mount -t tmpfs none /sys/fs/cgroup && exec "$@"', "sh"]
         if self.options or subprocess.run([*hide, "true"], capture_output=True).returncode != 0:
             self.skipTest("only root has control groups to hide")
-        done = subprocess.run([*hide, *self.bomb(PATIENCE_S)], capture_output=True, text=True, env=self.environment,
+        # Without a control group the sandbox only looks now and then. A bomb without a bound takes all process numbers of a busy machine meanwhile.
+        many = "import os, time\nfor _ in range(1500):\n    if os.fork() == 0: time.sleep(600)\ntime.sleep(600)"
+        done = subprocess.run([*hide, *self.bomb(PATIENCE_S, many)], capture_output=True, text=True, env=self.environment,
                               timeout=2 * PATIENCE_S)
         self.assertEqual(done.returncode, 125, done.stderr)
         self.assertIn("more than 300 processes", done.stderr)
@@ -209,6 +211,99 @@ class Escape(unittest.TestCase):
         self.check_untouched()
 
 
+    def probe(self, *more):
+        """What the probe says of each of its tries."""
+        shutil.copy(PROBE, self.path("probe"))  # where anybody may read it
+        with socket.socket(socket.AF_UNIX) as named, socket.socket(socket.AF_UNIX) as abstract, \
+                socket.socket() as network:
+            named.bind(self.path("socket"))
+            os.chmod(self.path("socket"), 0o777)
+            abstract.bind("\0" + self.token)
+            network.bind(("127.0.0.1", 0))
+            for server in (named, abstract, network):
+                server.listen()
+            arguments = [self.path("probe"), str(self.victim.pid), self.folder, str(network.getsockname()[1]), self.token]
+            done = subprocess.run([RUN, *self.options, *more, "--", *arguments], capture_output=True, text=True,
+                                  cwd=self.folder, stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
+        for name in ("probe", "socket"):
+            os.unlink(self.path(name))
+        said = dict(line.split("\t") for line in done.stdout.splitlines())
+        self.assertEqual(done.stderr, "")
+        return said
+
+    def reached(self, said):
+        return {name for name, what in said.items() if what.startswith("REACHED")}
+
+    def test_probe(self):
+        """A hostile command tries every way out that it knows."""
+        devices = {name: os.stat(name) for name in ("/dev/null", "/dev/tty")}
+        said = self.probe()
+        for number, (name, what) in enumerate(said.items(), 1):
+            print(f"{number:3} {name}: {what}")
+        self.assertGreater(len(said), 40)
+        self.assertEqual(self.reached(said), set())
+        for name, before in devices.items():
+            now = os.stat(name)
+            self.assertEqual((now.st_mode, now.st_uid, now.st_ctime), (before.st_mode, before.st_uid, before.st_ctime))
+        with open(os.path.join(os.path.dirname(__file__), "..", "..", "docs", "threat-model.md"), encoding="utf-8") as file:
+            page = file.read()
+        for name in said:  # the page has them all
+            self.assertIn(f"| {name} |", page)
+        self.check_untouched()
+
+    def test_probe_with_the_machines_network(self):
+        said = self.probe("--host-network")
+        self.assertEqual(self.reached(said), {"an abstract socket outside", "a port outside"})
+        self.check_untouched()
+
+    def test_probe_that_may_mount(self):
+        """Mounts of its own lead to nothing of the machine's."""
+        said = self.probe("--allow", "namespaces")
+        self.assertLessEqual(self.reached(said), {
+            "mount tmpfs", "open_tree of the root", "fsopen", "fspick", "move_mount", "mount_setattr", "pivot_root",
+            "mount cgroup2", "mount cgroup", "unshare a mount namespace", "unshare a user namespace",
+            "clone into a user namespace", "clone3 into a user namespace", "clone3 into a network namespace",
+            "umount through the 32-bit door", "CAP_SYS_ADMIN", "set the host name"})
+        self.assertIn("unshare a user namespace", self.reached(said))
+        self.check_untouched()
+
+    def test_the_probe_can_fail(self):
+        if self.options:
+            self.skipTest("only root has a machine to lose")
+        said = self.probe("--allow", "machine")
+        self.assertLessEqual({"mount devtmpfs", "CAP_SYS_ADMIN", "unmount the mask of /proc/sys"}, self.reached(said))
+        self.check_untouched()
+
+    def test_permissions(self):
+        """What --allow gives, each by itself; without it, not."""
+        if self.options:
+            self.skipTest("another user has no such rights outside either")
+        copy = "cp /usr/bin/id id && chmod 4755 id && setpriv --reuid 65534 --clear-groups ./id -u"
+        for what, script, without, allowed in (
+                ("setuid", f"{copy}; true", "65534", "0"),
+                ("namespaces", "mount -t tmpfs x /mnt && umount /mnt && echo done", "", "done"),
+                ("network", "/usr/sbin/ip link set lo mtu 1400 && echo done", "", "done")):
+            if what == "network" and not os.access("/usr/sbin/ip", os.X_OK):
+                continue
+            self.assertEqual(self.run_inside(script).stdout.strip(), without, what)
+            done = self.run_inside(script, "--allow", what)
+            self.assertEqual(done.stdout.strip(), allowed, f"{what}: {done.stderr}")
+        self.check_untouched()
+
+    def test_root_is_still_root(self):
+        """What installers and servers do as root works as ever."""
+        if self.options:
+            self.skipTest("for root")
+        done = self.run_inside("""set -e
+            echo x > f; chown 1234:4321 f; stat -c %u:%g f
+            /usr/sbin/useradd -m probe-user; su probe-user -c id > /dev/null; stat -c %U ~probe-user
+            python3 -c 'import socket; socket.socket().bind(("127.0.0.1", 80)); print("bound")'
+            setpriv --reuid 33 --regid 33 --clear-groups sleep 100 & readlink /proc/$!/exe > /dev/null; kill $!
+            chroot / true; nice true; mkfifo p; cat /proc/sys/kernel/ostype""")
+        self.assertEqual(done.stdout.split(), ["1234:4321", "probe-user", "bound", "Linux"], done.stderr)
+        self.check_untouched()
+
+
 class EscapeWithoutRoot(Escape):
     options = ("--no-root",)
 
@@ -242,6 +337,7 @@ class InPlace(unittest.TestCase):
 
 if __name__ == "__main__":
     RUN = os.path.abspath(sys.argv.pop(1))
+    PROBE = os.path.abspath(sys.argv.pop(1))
     result = unittest.main(exit=False, verbosity=2).result
     for test, why in result.skipped:
         print(f"SKIPPED {test.id()}: {why}")

@@ -50,6 +50,25 @@ wait
 grep -q a=2 settings && grep -q b=2 settings
 """
 
+# The first one is given some time, not waited for. In bash: it looks for other children after each that it waited for.
+STARTED = """
+sh -c 'echo 1 >ready; echo hello >greeting' &
+%s
+cat greeting || exit 3
+wait
+"""
+SLEEPS = STARTED % "sleep 0.4"
+ASKS = STARTED % "until [ -s greeting ]; do sleep 0.01; done"
+# Whoever does not get the lock asks a few times, and then goes on without it.
+IMPATIENT = """
+echo 0 >count
+up() { for i in 1 2 3; do mkdir lock 2>/dev/null && break; sleep 0.3; done; n=$(cat count); echo $((n+1)) >count; rmdir lock 2>/dev/null; }
+up &
+(%s; up) &
+wait
+echo count $(cat count)
+""" % "; ".join([SLOWLY] * 4)
+
 
 class Orders(ProcessCase):
     def check(self, *command, options=()):
@@ -57,8 +76,8 @@ class Orders(ProcessCase):
         os.rename(self.path("rec"), self.path(f"rec{len(os.listdir(self.folder))}"))
         return done
 
-    def script(self, text, options=()):
-        return self.check("sh", "-c", f"mkdir w; cd w\n{text}", options=options)
+    def script(self, text, options=(), shell="sh"):
+        return self.check(shell, "-c", f"mkdir w; cd w\n{text}", options=options)
 
     def assert_harmful(self, done, words):
         self.assertEqual(done.returncode, 66, done.stderr)
@@ -74,6 +93,13 @@ class Orders(ProcessCase):
 
     def test_a_lock_folder(self):
         self.assert_safe(self.script(LOCK_FOLDER))
+
+    def test_one_that_is_slept_for(self):
+        self.assert_harmful(self.script(SLEEPS, shell="bash"), "Exit status 3 instead of 0")
+        self.assert_safe(self.script(ASKS, shell="bash"))
+
+    def test_a_lock_that_is_not_waited_for(self):
+        self.assert_harmful(self.script(IMPATIENT), 'Printed "count 1"')
 
     def test_a_contest(self):
         self.assert_safe(self.script(CONTEST % 'ln -s $one winner 2>/dev/null && echo "$one won"'))

@@ -1,7 +1,7 @@
 // Runs a command in a sandbox, for escape_test.py:
 //
-//   sandbox_run [--no-root] [--in-place] [--timeout S] [--most-processes N] [--most-bytes N] --
-//   COMMAND...
+//   sandbox_run [--no-root] [--in-place] [--host-network] [--allow WHAT] [--timeout S]
+//   [--most-processes N] [--most-bytes N] -- COMMAND...
 //
 // Exits with the command's status (128 + number for a signal), 124 when its time was over, 125 when
 // it was ended for too many processes, 77 where there can be no sandbox.
@@ -39,6 +39,10 @@ bool parse(int argc, char** argv, SandboxOptions& options, Command& command) {
       options.in_place = true;
       continue;
     }
+    if (option == "--host-network") {
+      options.host_network = true;
+      continue;
+    }
     if (option == "--no-root") {
       if (::geteuid() == 0 &&
           (::setgroups(0, nullptr) != 0 || ::setresgid(kSomebody, kSomebody, kSomebody) != 0 ||
@@ -46,7 +50,11 @@ bool parse(int argc, char** argv, SandboxOptions& options, Command& command) {
         return false;
       continue;
     }
-    if (option == "--timeout")
+    if (option == "--allow") {
+      auto allowed = parse_permissions({value});
+      if (!allowed) return false;
+      options.allow = *allowed;
+    } else if (option == "--timeout")
       options.timeout_s = std::atof(value);
     else if (option == "--most-processes")
       options.most_processes = static_cast<uint32_t>(std::atol(value));
@@ -66,8 +74,8 @@ int main(int argc, char** argv) {
   SandboxOptions options;
   Command command;
   if (!parse(argc, argv, options, command)) {
-    std::cerr << "usage: sandbox_run [--no-root] [--in-place] [--timeout S] [--most-processes N] "
-                 "[--most-bytes N] -- COMMAND...\n";
+    std::cerr << "usage: sandbox_run [--no-root] [--in-place] [--host-network] [--allow WHAT] "
+                 "[--timeout S] [--most-processes N] [--most-bytes N] -- COMMAND...\n";
     return kUsage;
   }
   char* directory = ::get_current_dir_name();
@@ -79,6 +87,7 @@ int main(int argc, char** argv) {
   command.standard_in = STDIN_FILENO;
   command.standard_out = STDOUT_FILENO;
   command.standard_error = STDERR_FILENO;
+  options.descriptors = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
   auto sandbox = Sandbox::create(options);
   if (!sandbox) return complain(sandbox.error(), kCannot);
   const Status started = sandbox->start([&](Inside& inside) {

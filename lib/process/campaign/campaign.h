@@ -71,6 +71,7 @@ class Campaign {
   Result<Judged> judge_branch(const Active& active, const RunReport& report);
   Status finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs);
   Status finish_first(Active& active, const RunReport& report, Judged judged, std::list<Job>& jobs);
+  void did_not_happen(BranchResult& result, const RunReport& report) const;
   Status finish_again(Active& active, const RunReport& report, const Judged& judged);
   Status finish_compared(Active& active, const Judged& judged, std::list<Job>& jobs);
   Status decided(size_t index, std::list<Job>& jobs);

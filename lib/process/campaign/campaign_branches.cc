@@ -5,6 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/process/campaign/campaign.h"
 #include "lib/process/races/branch_json.h"
+#include "lib/process/races/tighter_race.h"
 #include "lib/process/replay/replay_clock.h"
 
 namespace deadheat::process {
@@ -118,14 +119,30 @@ Status Campaign::finish_first(Active& active, const RunReport& report, Judged ju
     return harmful(result, active.job.result, false, jobs);
   }
   if (judged.followed) return benign(result);
-  const bool alone = !report.trace.peers.empty();
-  result.why = report.lost ? "the sandbox ended unexpectedly"
-               : alone     ? report.trace.peers.front()
-                           : report.replay.diverged;
-  result.verdict = report.replay.infeasible && !alone ? BranchVerdict::kInfeasible
-                                                      : BranchVerdict::kUncontrolled;
+  did_not_happen(result, report);
   budget_.progress.diverged++;
   return forget_folder(result);
+}
+
+// "Cannot happen" needs a proof: the replayer's, or a tighter race that sent the anchor's task
+// elsewhere. Without one the branch says nothing.
+void Campaign::did_not_happen(BranchResult& result, const RunReport& report) const {
+  const ReplayReport& replay = report.replay;
+  const bool alone = !report.trace.peers.empty();
+  result.verdict = BranchVerdict::kUncontrolled;
+  result.why = report.lost ? "the sandbox ended unexpectedly"
+               : alone     ? report.trace.peers.front()
+                           : replay.diverged;
+  if (report.lost || alone) return;
+  if (replay.divergence == Divergence::kProven) result.verdict = BranchVerdict::kInfeasible;
+  if (replay.divergence != Divergence::kOtherWay) return;
+  const Model& model = *result.of->model;
+  const auto away = led_away(model, *result.of->graph, result.branch, replay.otherwise);
+  if (!away) return;
+  const Recording& recording = result.of->recording;
+  result.verdict = BranchVerdict::kInfeasible;
+  result.why += " when " + describe_node(model, recording, away->later) + " came before " +
+                describe_node(model, recording, away->earlier);
 }
 
 Status Campaign::harmful(BranchResult& result, size_t index, bool compared, std::list<Job>& jobs) {

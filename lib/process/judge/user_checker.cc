@@ -67,6 +67,7 @@ Result<model::Consequence> run_checker(const CheckerRequest& request) {
   command.group = ::getegid();
   command.standard_out = out_file.get();
   command.standard_error = err_file.get();
+  options.descriptors = {out_file.get(), err_file.get()};
   auto sandbox = Sandbox::create(options);
   if (!sandbox) return sandbox.error();
   Status started = sandbox->start([&](Inside& inside) {

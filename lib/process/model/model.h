@@ -1,6 +1,6 @@
 // The recording as tasks, kernel objects and micro-operations: what each event loads from and
 // stores to (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer know nothing of
-// this; graph.h orders the nodes, races.h finds the races.
+// this; races.h orders the nodes (Graph) and finds the races.
 #pragma once
 
 #include <cstdint>
@@ -102,6 +102,8 @@ struct Model {
       nodes;  // in the order of their effects (Node::at); edges only lead forward in it
   std::vector<Access> accesses;  // by node
   std::vector<Edge> edges;
+  std::vector<Edge> reaps;  // deaths and the waits that got them, where that is no edge
+                            // (needed_edges.cc)
   std::vector<std::vector<HeldLock>> lock_sets;  // [0] is empty
   std::vector<std::string> programs;             // names: "bash", "cc1"
   std::map<std::string, uint64_t> unmodelled;    // calls met that are not modelled

@@ -5,13 +5,15 @@
 // foreground command and reaps a background one on the way); one that does not block, or a SIGCHLD
 // that interrupts nothing, would not have held the parent up. In the paper's own words (5.1) an
 // edge is inherent if the second call would not complete without the first; these would, so they
-// go, and what the background command did stays concurrent with what the shell did next. Where that
-// is wrong the branch cannot happen, and is said so.
+// go, and what the background command did stays concurrent with what the shell did next. Unless
+// there was nobody else whose death could have ended a wait that blocks: then it did need that one.
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <map>
 
 #include "lib/process/model/model.h"
+#include "lib/process/races/races.h"
 #include "lib/process/syscall_table.h"
 
 namespace deadheat::process {
@@ -74,13 +76,77 @@ bool is_needed(const Recording& recording, const Model& model, const Edge& edge)
   return true;
 }
 
+bool blocks(const deadheat_process_event& wait) {
+  const bool by_id = syscall_entry(wait.number).effect == Effect::kWaitId;
+  return (wait.arguments[by_id ? 3 : 2] & WNOHANG) == 0;
+}
+
+// Which children a process had, and which of them were still there at a wait.
+class Children {
+ public:
+  Children(const Recording& recording, const Model& model)
+      : model_(model), lives_(model.tasks.size()) {
+    for (uint32_t task = 0; task < model.tasks.size(); task++) {
+      const Task& one = model.tasks[task];
+      if (one.id == one.process && one.parent != ~0u)
+        of_[model.tasks[one.parent].process].push_back(task);
+      for (const uint32_t node : one.nodes)
+        if (head_of(recording, model, node).kind == DEADHEAT_PROCESS_EXIT)
+          lives_[task].exited = node;
+    }
+    for (const Edge& edge : model.edges) {
+      if (edge.object == ~0u)
+        lives_[model.nodes[edge.to].task].forked = edge.from;
+      else if (model.objects[edge.object].kind == ObjectKind::kChild)
+        lives_[model.nodes[edge.from].task].reaped = edge.to;
+    }
+  }
+
+  // Whether another's death could have ended the wait.
+  bool is_there_another(const Graph& graph, const Edge& reap) const {
+    const auto children = of_.find(model_.tasks[model_.nodes[reap.to].task].process);
+    if (children == of_.end()) return false;
+    return std::any_of(children->second.begin(), children->second.end(), [&](uint32_t task) {
+      const Life& one = lives_[task];
+      return task != model_.nodes[reap.from].task && one.forked < reap.to &&
+             one.reaped >= reap.to && (one.exited == ~0u || !graph.before(reap.to, one.exited));
+    });
+  }
+
+ private:
+  struct Life {  // nodes
+    uint32_t forked = 0, exited = ~0u, reaped = ~0u;
+  };
+  const Model& model_;
+  std::vector<Life> lives_;                      // by task
+  std::map<int32_t, std::vector<uint32_t>> of_;  // process -> tasks
+};
+
 }  // namespace
 
 void drop_unneeded_edges(const Recording& recording, Model& model) {
+  const Children children(recording, model);
   std::vector<Edge> kept;
-  for (const Edge& edge : model.edges)
-    if (is_needed(recording, model, edge)) kept.push_back(edge);
+  for (const Edge& edge : model.edges) {
+    if (is_needed(recording, model, edge))
+      kept.push_back(edge);
+    else if (model.objects[edge.object].kind == ObjectKind::kChild)
+      model.reaps.push_back(edge);
+  }
   model.edges = std::move(kept);
+  // Each edge that comes back may show that another has to.
+  for (bool again = !model.reaps.empty(); again;) {
+    again = false;
+    const Graph graph(model);
+    std::vector<Edge> dropped;
+    for (const Edge& reap : model.reaps) {
+      const bool needed =
+          blocks(head_of(recording, model, reap.to)) && !children.is_there_another(graph, reap);
+      (needed ? model.edges : dropped).push_back(reap);
+      again |= needed;
+    }
+    model.reaps = std::move(dropped);
+  }
 }
 
 }  // namespace deadheat::process

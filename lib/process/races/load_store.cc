@@ -29,7 +29,9 @@ struct Party {  // a task's accesses to the object at hand
 class Scan {
  public:
   Scan(const Model& model, const Graph& graph, RaceCollector& races)
-      : model_(model), graph_(graph), races_(races) {}
+      : model_(model), graph_(graph), races_(races) {
+    for (const Edge& reap : model.reaps) reaps_.emplace(reap.to, reap.from);
+  }
 
   void object(uint32_t object, const std::vector<const Access*>& accesses) {
     object_ = object;
@@ -163,6 +165,11 @@ class Scan {
   void report(const Access& one, const Access& other) {
     if (!conflict(kind_, one, other)) return;
     const auto [early, late] = std::minmax(one.node, other.node);
+    // Whatever else a process did came before its death, and that before the wait that got it.
+    if (const auto reap = reaps_.find(late);
+        reap != reaps_.end() && reap->second != early &&
+        model_.nodes[reap->second].task == model_.nodes[early].task)
+      return;
     if (under_common_lock(model_, model_.nodes[early], model_.nodes[late])) {
       races_.count_under_lock();
       return;
@@ -174,6 +181,7 @@ class Scan {
   const Graph& graph_;
   RaceCollector& races_;
   std::vector<Party> parties_;
+  std::unordered_map<uint32_t, uint32_t> reaps_;  // wait -> death that it got
   uint32_t object_ = 0;
   ObjectKind kind_ = ObjectKind::kName;
   uint64_t tries_ = 0, most_tries_ = 0;

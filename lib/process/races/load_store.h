@@ -1,5 +1,5 @@
 // Load-store races (RacePro, section 5.3.1). The paper compares, object by object, the accesses of
-// every two tasks. load_store_test.cc holds the scan equal to trying all pairs.
+// every two tasks. race_conformance_test.cc holds the scan equal to trying all pairs.
 #pragma once
 
 #include "lib/process/races/race_collector.h"

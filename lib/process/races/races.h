@@ -13,8 +13,8 @@ namespace deadheat::process {
 
 // Vector clocks of the nodes. A node that no edge enters has its predecessor's clock with its own
 // component one higher, so clocks are kept only where an edge enters; and they are kept in chunks
-// that clocks share, since an edge brings news of few tasks. graph_test.cc holds this equal to
-// plain clocks and to reachability.
+// that clocks share, since an edge brings news of few tasks. race_conformance_test.cc holds this
+// equal to plain clocks and to reachability.
 class Graph {
  public:
   explicit Graph(const Model& model);

@@ -5,21 +5,24 @@
 namespace deadheat::process {
 namespace {
 
-// Whether x before y, where y was recorded first, contains the flip of the race.
-bool contains(const Graph& graph, uint32_t x, uint32_t y, const ProcessRace& race) {
-  if (race.kind != model::CandidateKind::kLoadStore) return false;
-  const uint32_t first = race.anchors[0], second = race.anchors[1];
+// Whether x before y, where y was recorded first, puts `second` before `first` too.
+bool contains(const Graph& graph, uint32_t x, uint32_t y, uint32_t first, uint32_t second) {
   if (first == y && second == x) return false;
   return (first == y || graph.before(y, first)) && (second == x || graph.before(second, x));
 }
 
-bool contains(const Graph& graph, const Branch& branch, const ProcessRace& race) {
+bool contains(const Graph& graph, const Branch& branch, uint32_t first, uint32_t second) {
   for (size_t i = 0; i < branch.order.size(); i++)
     for (size_t j = i + 1; j < branch.order.size(); j++)
       if (branch.order[j] < branch.order[i] &&
-          contains(graph, branch.order[i], branch.order[j], race))
+          contains(graph, branch.order[i], branch.order[j], first, second))
         return true;
   return false;
+}
+
+bool contains(const Graph& graph, const Branch& branch, const ProcessRace& race) {
+  return race.kind == model::CandidateKind::kLoadStore &&
+         contains(graph, branch, race.anchors[0], race.anchors[1]);
 }
 
 }  // namespace
@@ -34,6 +37,29 @@ std::optional<uint32_t> tighter_race(const Graph& graph, const ProcessRaces& rac
   for (uint32_t race = 0; race < races.races.size(); race++) {
     if (race == branch.race || !contains(graph, branch, races.races[race])) continue;
     if (!best || worth(race) < worth(*best)) best = race;
+  }
+  return best;
+}
+
+std::optional<LedAway> led_away(const Model& model, const Graph& graph, const Branch& branch,
+                                const std::vector<uint32_t>& otherwise) {
+  std::optional<LedAway> best;
+  for (const uint32_t node : otherwise) {
+    const Node& later = model.nodes[node];
+    for (const Access& store : model.accesses) {
+      if (!store.store || store.node >= node || model.nodes[store.node].task == later.task)
+        continue;
+      for (uint32_t i = 0; i < later.accesses; i++) {
+        const Access& load = model.accesses[later.first_access + i];
+        if (load.object != store.object || load.begin >= store.end || store.begin >= load.end ||
+            !contains(graph, branch, store.node, node))
+          continue;
+        best = LedAway{store.node, node, load.object};
+        // What a shell's waits find changes in most branches, and rarely what it does.
+        const ObjectKind kind = model.objects[load.object].kind;
+        if (kind != ObjectKind::kChild && kind != ObjectKind::kProcess) return best;
+      }
+    }
   }
   return best;
 }

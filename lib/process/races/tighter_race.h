@@ -18,4 +18,14 @@ std::optional<uint32_t> tighter_race(const Graph& graph, const ProcessRaces& rac
                                      const Branch& branch,
                                      const std::function<bool(uint32_t)>& happens);
 
+// Two calls of a tighter race: in the branch, `later` came first, and saw something else.
+struct LedAway {
+  uint32_t earlier = 0, later = 0, object = 0;
+};
+// What sent a branch's anchor another way, if that is known: of the nodes whose calls returned
+// something else than recorded, one that the branch put before a store which it saw in the
+// recording.
+std::optional<LedAway> led_away(const Model& model, const Graph& graph, const Branch& branch,
+                                const std::vector<uint32_t>& otherwise);
+
 }  // namespace deadheat::process

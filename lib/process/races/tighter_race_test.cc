@@ -79,5 +79,19 @@ TEST(TighterRace, UnrelatedOnesExplainNothing) {
   EXPECT_EQ(tighter_race(e.graph, e.found, flip, all_happen), std::nullopt);
 }
 
+TEST(TighterRace, SentTheAnchorAway) {
+  const Marked script;
+  const Examined e(script);
+  const uint32_t outer = race_of(e, script.data, script.uses, "/w/data");
+  const Branch flip = make_branches(e.model, e.graph, e.found.races[outer], outer).front();
+  const auto away = led_away(e.model, e.graph, flip, {e.node(script.looks)});
+  ASSERT_TRUE(away);
+  EXPECT_EQ(away->earlier, e.node(script.mark));
+  EXPECT_EQ(away->later, e.node(script.looks));
+  EXPECT_FALSE(led_away(e.model, e.graph, flip, {})) << "it found what was recorded";
+  EXPECT_FALSE(led_away(e.model, e.graph, flip, {e.node(script.data)}))
+      << "nobody's store comes before that";
+}
+
 }  // namespace
 }  // namespace deadheat::process

@@ -35,6 +35,7 @@ class WaitScan {
       return a.wait != b.wait ? a.wait < b.wait : a.wakeup < b.wakeup;
     });
     taken_by_.clear();
+    for (const Edge& reap : model_.reaps) taken_by_[reap.from] = reap.to;
     for (const Meeting& one : meetings) taken_by_[one.wakeup] = one.wait;  // the last one took it
     for (size_t i = 0; i < meetings.size(); i++) {
       if (i == 0 || meetings[i].wait != meetings[i - 1].wait) other_wakeups(meetings[i]);

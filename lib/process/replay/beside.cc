@@ -60,6 +60,12 @@ Result<Beside> Beside::prepare(const std::vector<std::string>& commands, const C
   return all;
 }
 
+std::vector<int> Beside::descriptors() const {
+  std::vector<int> all;
+  for (const ScopedFd& file : files_) all.push_back(file.get());
+  return all;
+}
+
 void Beside::start(Inside& inside, int server, double timeout_s) {
   if (empty() || started()) return;
   void* const page =

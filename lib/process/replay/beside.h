@@ -25,6 +25,7 @@ class Beside {
   static Result<Beside> prepare(const std::vector<std::string>& commands, const Command& like,
                                 const std::string& folder);
   bool empty() const { return commands_.empty(); }
+  std::vector<int> descriptors() const;  // that the sandbox must not close
   // Inside, once: `server` is what to end when all of them have ended; 0: nothing.
   void start(Inside& inside, int server, double timeout_s);
   bool started() const { return watcher_ != 0; }

@@ -35,6 +35,7 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
       model_(model),
       in_cut_(model.nodes.size()),
       done_(model.nodes.size()),
+      leads_to_anchor_(recording.events().size()),
       first_anchor_(model.tasks.size()),
       by_object_(model.objects.size()),
       open_from_(model.objects.size()) {
@@ -42,6 +43,7 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
     const Node& one = model.nodes[anchor];
     uint32_t& first = first_anchor_[one.task];
     first = first == 0 ? one.position : std::min(first, one.position);
+    mark_way_to(anchor);
   }
   std::vector<uint32_t> node_of(recording.events().size(), kNoNode);
   for (uint32_t node = 0; node < model.nodes.size(); node++) {
@@ -63,6 +65,18 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
   }
 }
 
+void OrderPlan::mark_way_to(uint32_t anchor) {
+  leads_to_anchor_[model_.nodes[anchor].event] = true;
+  uint32_t task = model_.nodes[anchor].task;
+  for (uint32_t event = model_.nodes[anchor].event;
+       event-- > 0 && model_.tasks[task].parent != ~0u;) {
+    const deadheat_process_event& head = recording_.events()[event].head();
+    if (head.kind != DEADHEAT_PROCESS_FORK || head.result != model_.tasks[task].id) continue;
+    leads_to_anchor_[event] = true;
+    task = model_.tasks[task].parent;
+  }
+}
+
 const std::vector<OrderPlan::Step>* OrderPlan::steps(const std::string& path) const {
   const auto found = steps_.find(path);
   return found == steps_.end() ? nullptr : &found->second;
@@ -75,6 +89,14 @@ bool OrderPlan::is_ahead_of_anchor(uint32_t node) const {
 void OrderPlan::done(uint32_t node) {
   if (!done_[node]) ahead_ -= is_ahead_of_anchor(node);
   done_[node] = true;
+}
+
+void OrderPlan::undone(uint32_t node) {
+  if (done_[node]) ahead_ += is_ahead_of_anchor(node);
+  done_[node] = false;
+  const Node& one = model_.nodes[node];
+  for (uint32_t i = 0; i < one.accesses; i++)
+    open_from_[model_.accesses[one.first_access + i].object] = 0;
 }
 
 bool OrderPlan::conflicts(const Access& one, const Access& other) const {

@@ -37,12 +37,16 @@ class OrderPlan {
   bool in_cut(uint32_t node) const { return in_cut_[node]; }
   bool is_done(uint32_t node) const { return done_[node]; }
   void done(uint32_t node);
+  void undone(uint32_t node);  // it was another call that looked like it
+  // An anchor, or a fork on the way to the task of one.
+  bool leads_to_anchor(const Step& step) const { return leads_to_anchor_[step.event]; }
   // Every task of an anchor has done what comes before it.
   bool anchors_are_next() const { return ahead_ == 0; }
   // A node that it must wait for, or kNoNode.
   uint32_t waits_for(uint32_t node);
 
  private:
+  void mark_way_to(uint32_t anchor);
   bool is_ahead_of_anchor(uint32_t node) const;
   bool conflicts(const Access& one, const Access& other) const;
 
@@ -50,6 +54,7 @@ class OrderPlan {
   const Model& model_;
   std::map<std::string, std::vector<Step>> steps_;
   std::vector<bool> in_cut_, done_;
+  std::vector<bool> leads_to_anchor_;   // by event
   std::vector<uint32_t> first_anchor_;  // per task: its position; 0: none
   uint32_t ahead_ = 0;                  // nodes of those tasks before it that are not done
   std::vector<std::vector<uint32_t>> by_object_;  // accesses, in recorded order

@@ -28,6 +28,23 @@ TEST(OrderPlan, TheFirstAnchorWaitsUntilTheOthersAreNext) {
   EXPECT_TRUE(plan.anchors_are_next());
 }
 
+TEST(OrderPlan, WhatLeadsToAnAnchorIsNotPassedOver) {
+  EventScript script;
+  const uint32_t other = script.fork(1, 2);
+  const uint32_t way = script.fork(1, 3);
+  const uint32_t looks = script.path_call(3, "access", "/w/lock", -ENOENT);
+  const uint32_t makes = script.path_call(1, "mkdir", "/w/lock", 0);
+  const Examined e(script);
+  Branch flip = unchanged(e.model);
+  flip.order = {e.node(makes), e.node(looks)};
+  OrderPlan plan(e.recording, e.model, flip);
+  for (const uint32_t event : {way, looks, makes}) EXPECT_TRUE(plan.leads_to_anchor({event}));
+  EXPECT_FALSE(plan.leads_to_anchor({other}));
+  plan.done(e.node(looks));
+  plan.undone(e.node(looks));
+  EXPECT_FALSE(plan.is_done(e.node(looks)));
+}
+
 TEST(SameNames, DrawnOnesAreLearntWhereTheyAreMade) {
   SameNames names;
   EXPECT_FALSE(names.same("./sedAb12Cd", "./sedxY90kk", false));

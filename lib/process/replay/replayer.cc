@@ -50,7 +50,11 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
     }
   }
   look_up(mine, task);
-  if (!mine.current) return clock();
+  const Effect effect = syscall_entry(task.call.number()).effect;
+  if (!mine.current) {
+    if (!task.executed && (effect == Effect::kExec || effect == Effect::kExecAt)) disown(task);
+    return clock();
+  }
   if (is_to_be_met_early(mine)) {
     // Not this call yet: the signal first, and then the same call again.
     mine.awaited = signal_of_branch();
@@ -110,7 +114,7 @@ bool Replayer::may_go(TracedTask& task) {
   if (mine.awaited != 0 && stands_for_early_signal(mine)) {
     if (anchors_done_ == 0) return false;
     if (!has_signal(task, mine.awaited, true) && has_signal(task, mine.awaited, false))
-      diverge("the signal is blocked at " + describe(branch_.order[2]), true);
+      diverge("the signal is blocked at " + describe(branch_.order[2]), Divergence::kProven);
     return live_ || has_signal(task, mine.awaited, true);
   }
   if (mine.awaited != 0) {
@@ -122,26 +126,11 @@ bool Replayer::may_go(TracedTask& task) {
   }
   if (!branch_.order.empty() && tracer_ != nullptr && tracer_->seconds() > patience_s_) {
     diverge("the calls did not come within " + std::to_string(static_cast<int>(patience_s_)) + " s",
-            false);
+            Divergence::kUncontrolled);
     return true;
   }
   if (task.ending) return may_go_now(mine) && parent_heard_of_others(mine, task);
   return may_go_now(mine) && signal_is_due(mine, task);
-}
-
-// Whether what others wait for may come from a task that sleeps for some time. Not if all that it
-// had to do before the anchors is done, nor if it asks again and again for what does not come:
-// the branch would only make everybody late.
-bool Replayer::may_bring_news(TracedTask& task) {
-  constexpr uint32_t kAsksAgain = 16;  // calls that the recording does not have
-  if (live_ || branch_.order.empty()) return true;
-  const State& mine = state(task);
-  if (mine.strayed >= kAsksAgain) return false;
-  for (size_t at = mine.next; at < mine.steps->size(); at++) {
-    const uint32_t node = (*mine.steps)[at].node;
-    if (node != kNoNode && (plan_.in_cut(node) || anchor(node) >= 0)) return true;
-  }
-  return false;
 }
 
 void Replayer::going(Tracer& tracer, TracedTask& task) {
@@ -160,7 +149,8 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
   if (is_to_end_first(mine)) {
     const uint32_t number = event.head().number;
     if (number == SYS_rt_sigsuspend || number == SYS_pause)
-      return diverge(describe(mine.current->node) + " waits for nothing but the signal", true);
+      return diverge(describe(mine.current->node) + " waits for nothing but the signal",
+                     Divergence::kProven);
     task.block_signals();
   }
   if (event.head().number == SYS_futex && event.head().result == 0) wait_longer(task);
@@ -221,21 +211,38 @@ bool Replayer::change_result(TracedTask& task, int64_t& result) {
 
 void Replayer::left(TracedTask& task) {
   State& mine = state(task);
-  // A wait that was told which child to take, and did not get it: that child had been waited for
-  // already.
+  // A wait that was told which child to take, and did not get it. If there is none, that child had
+  // been waited for already.
   if (mine.specific != 0) {
     const auto child = std::exchange(mine.specific, 0);
     if (task.last_result != child && !(task.last_result == 0 && task.call.number() == SYS_waitid))
-      diverge("process " + std::to_string(child) + " is not there to be waited for", true);
+      diverge("process " + std::to_string(child) + " is not there to be waited for",
+              task.last_result == -ECHILD ? Divergence::kProven : Divergence::kUncontrolled);
   }
-  if (mine.current) finish(mine, *mine.current, task.call.head().end);
+  if (mine.current) {
+    note_result(*mine.current, task.last_result);
+    finish(mine, *mine.current, task.call.head().end);
+  }
   mine.current.reset();
   mine.forced = false;
 }
 
-void Replayer::forked(TracedTask& parent, TracedTask& /*child*/) {
+void Replayer::note_result(const OrderPlan::Step& step, int64_t result) {
+  constexpr size_t kMost = 1024;  // beyond, a divergence may stay unexplained
+  if (live_ || step.node == kNoNode || report_.otherwise.size() >= kMost) return;
+  if (recording_.events()[step.event].head().result != result)
+    report_.otherwise.push_back(step.node);
+}
+
+void Replayer::forked(TracedTask& parent, TracedTask& child) {
   State& mine = state(parent);
   mine.forked = true;
+  if (!live_ && !mine.current && child.process != parent.process) call_stranger(parent, child);
+  if (!live_ && mine.current) {
+    State& its = state(child);
+    its.fork_step = mine.next - 1;
+    its.parent_strayed = mine.strayed_before;
+  }
   if (mine.current) finish(mine, *mine.current, parent.call.head().begin);
 }
 
@@ -289,7 +296,7 @@ void Replayer::interrupted(TracedTask& task) {
   if (live_ || branch_.order.empty()) return;
   diverge("uncontrolled: shared memory: thread " + std::to_string(task.id()) +
               " makes no calls while others wait",
-          false);
+          Divergence::kUncontrolled);
 }
 
 void Replayer::go_live(uint64_t number) {
@@ -297,81 +304,14 @@ void Replayer::go_live(uint64_t number) {
   report_.live_from = number;
 }
 
-void Replayer::diverge(std::string why, bool infeasible) {
+void Replayer::diverge(std::string why, Divergence divergence) {
   report_.diverged = std::move(why);
-  report_.infeasible = infeasible;
+  report_.divergence = divergence;
   live_ = true;
 }
 
 std::string Replayer::describe(uint32_t node) const {
   return describe_node(model_, recording_, node);
-}
-
-bool Replayer::stuck(Tracer& tracer) {
-  if (live_) return false;
-  if (!tracer.turns().free().empty()) {
-    give_turn_anyway_ = true;
-    report_.relaxed++;
-    return true;
-  }
-  for (auto& [id, task] : tracer.tasks())
-    if ((task.held || task.resting) && tell_again(task)) return true;
-  // Who is held, and why; the earliest of the cheapest kind goes.
-  State* relaxed = nullptr;
-  State* beyond = nullptr;
-  State* after_anchor = nullptr;
-  State* its_turn = nullptr;  // an anchor that waits for what does not come
-  std::string anchors;
-  for (auto& [id, task] : tracer.tasks()) {
-    if (!task.held && !task.resting) continue;
-    State& mine = state(task);
-    if (stands_for_early_signal(mine) && mine.awaited != 0) {
-      anchors = describe(branch_.order[2]);
-      continue;
-    }
-    if (stands_after_anchor(mine)) {
-      after_anchor = &mine;
-      continue;
-    }
-    if (!mine.current || mine.current->node == kNoNode) {
-      relaxed = &mine;  // waits for a signal that does not come
-      break;
-    }
-    const uint32_t node = mine.current->node;
-    State*& slot = plan_.in_cut(node) || branch_.order.empty() ? relaxed : beyond;
-    if (anchor(node) >= 0 && may_go_now(mine)) {
-      relaxed = &mine;  // its turn, but for news of others that its parent was to hear first
-      break;
-    }
-    if (anchor(node) >= 0) {
-      anchors = describe(node);
-      if (static_cast<size_t>(anchor(node)) == anchors_done_) its_turn = &mine;
-    } else if (slot == nullptr || slot->current->node > node) {
-      slot = &mine;
-    }
-  }
-  if (relaxed == nullptr && anchors_done_ == 0 && !anchors.empty() && !not_all_come_) {
-    not_all_come_ = true;
-    return true;
-  }
-  State* go = relaxed;
-  for (State* const next : {beyond, after_anchor, its_turn})
-    if (go == nullptr) go = next;
-  if (go != nullptr) {
-    go->forced = true;
-    report_.relaxed++;
-    if (report_.first.empty() && go->current && go->current->node != kNoNode) {
-      const uint32_t other = plan_.waits_for(go->current->node);
-      report_.first = describe(go->current->node) + " could not wait for " +
-                      (other == kNoNode ? "a signal" : describe(other));
-    }
-    return true;
-  }
-  if (branch_.order.empty() || anchors_done_ >= branch_.order.size()) return false;
-  const uint32_t first = branch_.order[anchors_done_];
-  diverge(describe(first) + " does not come before " + anchors + ": it waits for what follows that",
-          true);
-  return true;
 }
 
 const ReplayReport& Replayer::report() {
@@ -384,7 +324,7 @@ const ReplayReport& Replayer::report() {
                          (report_.first.empty() ? "" : "; first, " + report_.first);
   } else if (!report_.reached && report_.diverged.empty()) {
     report_.diverged = "the command ended before " + describe(branch_.order[anchors_done_]);
-    report_.infeasible = true;
+    report_.divergence = strangers_ ? Divergence::kUncontrolled : Divergence::kOtherWay;
   }
   return report_;
 }

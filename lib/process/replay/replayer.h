@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "lib/process/replay/order_plan.h"
 #include "lib/process/replay/replay_clock.h"
@@ -25,11 +26,22 @@
 
 namespace deadheat::process {
 
+// Why a branch did not happen.
+enum class Divergence : uint8_t {
+  kUncontrolled,  // says nothing about the order
+  kProven,        // the order contradicts what the program does: a closed circle of waits, its own
+                  // signal mask, a child that the kernel does not have
+  kOtherWay,      // an anchor's task ended without its call, or the command did, and no process was
+                  // there that the recording does not have: proven if what it saw of a tighter race
+                  // sent it there (races/tighter_race.h)
+};
+
 struct ReplayReport {
-  bool reached = false;     // the anchors happened in the branch's order; or the recording was
-                            // followed to its end
-  std::string diverged;     // where and why, if not
-  bool infeasible = false;  // the order contradicts what the program does; else we lost control
+  bool reached = false;  // the anchors happened in the branch's order; or the recording was
+                         // followed to its end
+  std::string diverged;  // where and why, if not
+  Divergence divergence = Divergence::kUncontrolled;
+  std::vector<uint32_t> otherwise;  // nodes whose calls returned something else than recorded
   uint64_t matched = 0, extra = 0, skipped = 0, relaxed = 0;
   std::string first;       // the first call that was extra or skipped, and whose
   uint64_t live_from = 0;  // the recording's number at which it went live; 0: never
@@ -66,22 +78,32 @@ class Replayer : public Controller {
     const std::vector<OrderPlan::Step>* steps = nullptr;
     size_t next = 0;
     std::optional<OrderPlan::Step> current;
-    bool forced = false;    // goes whatever the plan says
-    bool forked = false;    // its current call has made the child
-    bool anchored = false;  // has made its anchor's call
-    uint32_t strayed = 0;   // calls since the last that was recorded
+    bool forced = false;          // goes whatever the plan says
+    bool forked = false;          // its current call has made the child
+    bool anchored = false;        // has made its anchor's call
+    uint32_t strayed = 0;         // calls since the last that was recorded
+    uint32_t strayed_before = 0;  // the same, before that one
     bool looked_for_end = false;
     int awaited = 0;       // a signal that came before the call at which the task stands
     int32_t specific = 0;  // the child that its wait was told to take
     uint32_t ended_children = 0, told_of = 0;  // and how many SIGCHLD came
+    // Of a process, until it executes something: which step of its parent's made it, and how far
+    // the parent had strayed then.
+    std::optional<size_t> fork_step;
+    uint32_t parent_strayed = 0;
   };
   State& state(const TracedTask& task);
   bool matches(const Event& event, const TracedTask& task) const;
   void learn_names(const Event& event, const TracedTask& task);
   void look_up(State& state, const TracedTask& task);
   void look_up_end(State& state);
+  void disown(TracedTask& task);
+  void call_stranger(TracedTask& parent, TracedTask& child);
+  bool can_be_undone(const State& state, size_t from) const;
+  void undo(State& state, size_t from);
   void note(const char* what, const Event& event, const TracedTask& task);
   void finish(State& state, const OrderPlan::Step& step, uint64_t number);
+  void note_result(const OrderPlan::Step& step, int64_t result);
   bool is_to_be_met_early(const State& state) const;
   bool stands_for_early_signal(const State& state) const;
   bool is_to_end_first(const State& state) const;
@@ -100,7 +122,13 @@ class Replayer : public Controller {
   bool signal_is_due(const State& state, const TracedTask& task) const;
   bool tell_again(TracedTask& task);
   void go_live(uint64_t number);
-  void diverge(std::string why, bool infeasible);
+  void diverge(std::string why, Divergence divergence);
+  // replayer_stuck.cc
+  enum class Need : uint8_t { kNone, kAwaited, kAsksAgain };
+  bool has_more_to_do(const State& state) const;
+  Need need_of(const TracedTask& task);
+  bool wake_sleeper(Tracer& tracer, Need need);
+  void give_up(Tracer& tracer, const std::string& anchors);
   std::string describe(uint32_t node) const;
 
   const Recording& recording_;
@@ -112,6 +140,8 @@ class Replayer : public Controller {
   SameNames names_;
   size_t anchors_done_ = 0;
   bool not_all_come_ = false;  // to their anchors: the first goes without them
+  uint32_t woken_ = 0;         // sleepers
+  bool strangers_ = false;     // processes that the recording does not have
   bool live_ = false;
   ReplayClock clock_;
   bool give_turn_anyway_ = false;

@@ -2,6 +2,7 @@
 #include <sys/syscall.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "lib/process/replay/replayer.h"
 #include "lib/process/syscall_table.h"
@@ -81,7 +82,12 @@ void Replayer::look_up(State& state, const TracedTask& task) {
       std::min(state.steps->size(), state.next + (named ? kLookAhead : kLookAheadPlain));
   for (size_t at = state.next; at < end; at++) {
     const OrderPlan::Step& step = (*state.steps)[at];
-    if (!matches(recording_.events()[step.event], task)) continue;
+    if (!matches(recording_.events()[step.event], task)) {
+      // What the branch is about is not passed over: a loop that asks once more makes calls that
+      // look like later ones.
+      if (plan_.leads_to_anchor(step)) break;
+      continue;
+    }
     for (size_t missed = state.next; missed < at; missed++) {
       const OrderPlan::Step& one = (*state.steps)[missed];
       const uint16_t kind = recording_.events()[one.event].head().kind;
@@ -96,13 +102,60 @@ void Replayer::look_up(State& state, const TracedTask& task) {
     state.next = at + 1;
     state.current = step;
     report_.matched++;
-    state.strayed = 0;
+    state.strayed_before = std::exchange(state.strayed, 0);
     return;
   }
   const std::string made = task.call.event();
   note("not recorded", Event(made.data()), task);
   report_.extra++;
   state.strayed++;
+  const Effect effect = syscall_entry(task.call.number()).effect;
+  strangers_ |= effect == Effect::kFork || effect == Effect::kExec || effect == Effect::kExecAt;
+}
+
+bool Replayer::can_be_undone(const State& state, size_t from) const {
+  return std::none_of(
+      state.steps->begin() + static_cast<std::ptrdiff_t>(from),
+      state.steps->begin() + static_cast<std::ptrdiff_t>(state.next),
+      [&](const OrderPlan::Step& step) { return step.node != kNoNode && anchor(step.node) >= 0; });
+}
+
+void Replayer::undo(State& state, size_t from) {
+  for (size_t at = from; at < state.next; at++)
+    if ((*state.steps)[at].node != kNoNode) plan_.undone((*state.steps)[at].node);
+  state.next = from;
+}
+
+// A fork looks like any other; what the child executes tells it apart. One that executes something
+// else than the recorded child (a loop that asks once more sleeps in between) is not that child,
+// which is still to come: its parent goes back to before the fork.
+void Replayer::disown(TracedTask& task) {
+  strangers_ = true;
+  const State child = state(task);
+  const size_t dot = task.path.rfind('.');
+  if (!child.fork_step || dot == std::string::npos || tracer_ == nullptr) return;
+  const std::string parent_path = task.path.substr(0, dot);
+  const auto& tasks = tracer_->tasks();
+  const auto parent = std::find_if(tracer_->tasks().begin(), tracer_->tasks().end(),
+                                   [&](const auto& one) { return one.second.path == parent_path; });
+  if (parent == tasks.end()) return;
+  State& its = state(parent->second);
+  const bool last = task.path == parent_path + "." + std::to_string(parent->second.children - 1);
+  if (!last || !can_be_undone(its, *child.fork_step) || !can_be_undone(child, 0)) return;
+  undo(state(task), 0);
+  its.strayed = child.parent_strayed + static_cast<uint32_t>(its.next - *child.fork_step);
+  if (its.current && its.current->event >= (*its.steps)[*child.fork_step].event)
+    its.current.reset();
+  undo(its, *child.fork_step);
+  states_.erase(task.path);
+  call_stranger(parent->second, task);
+}
+
+// A process that the recording does not have takes no recorded one's path.
+void Replayer::call_stranger(TracedTask& parent, TracedTask& child) {
+  strangers_ = true;
+  parent.children--;
+  child.path = parent.path + ".+" + std::to_string(child.id());
 }
 
 void Replayer::note(const char* what, const Event& event, const TracedTask& task) {

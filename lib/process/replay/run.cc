@@ -45,10 +45,10 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
       all["failed"].push_back(
           {{"words", one.words}, {"status", one.status}, {"signal", one.signal}});
     all["replay"] = {{"reached", replay.reached},       {"diverged", replay.diverged},
-                     {"infeasible", replay.infeasible}, {"matched", replay.matched},
-                     {"extra", replay.extra},           {"skipped", replay.skipped},
-                     {"relaxed", replay.relaxed},       {"first", replay.first},
-                     {"live_from", replay.live_from}};
+                     {"divergence", replay.divergence}, {"otherwise", replay.otherwise},
+                     {"matched", replay.matched},       {"extra", replay.extra},
+                     {"skipped", replay.skipped},       {"relaxed", replay.relaxed},
+                     {"first", replay.first},           {"live_from", replay.live_from}};
     all["beside"] = json::array();
     for (const BesideEnd& one : beside)
       all["beside"].push_back({{"status", one.status}, {"timed_out", one.timed_out}});
@@ -77,9 +77,11 @@ Result<RunReport> unpack(const std::string& bytes) {
     trace.failed.push_back(
         {one["words"].get<std::vector<std::string>>(), one["status"], one["signal"]});
   const json& replay = all["replay"];
-  report.replay = {replay["reached"], replay["diverged"], replay["infeasible"],
-                   replay["matched"], replay["extra"],    replay["skipped"],
-                   replay["relaxed"], replay["first"],    replay["live_from"]};
+  report.replay = {replay["reached"],    replay["diverged"],
+                   replay["divergence"], replay["otherwise"].get<std::vector<uint32_t>>(),
+                   replay["matched"],    replay["extra"],
+                   replay["skipped"],    replay["relaxed"],
+                   replay["first"],      replay["live_from"]};
   for (const json& one : all["beside"]) report.beside.push_back({one["status"], one["timed_out"]});
   return report;
 }
@@ -236,11 +238,15 @@ Result<Run> Run::start(RunSpec wanted) {
     return errno_error("cannot make", "a pipe", errno);
   const ScopedFd closed_here(gate[0]);
   ScopedFd opens(gate[1]);
-  auto sandbox = Sandbox::create(spec->sandbox);
-  if (!sandbox) return sandbox.error();
   const Command command = command_of(*spec, *streams);
   auto beside = Beside::prepare(spec->beside, command, spec->folder);
   if (!beside) return beside.error();
+  std::vector<int>& used = spec->sandbox.descriptors;
+  used = {gate[0], command.standard_in, command.standard_out, command.standard_error};
+  if (spec->writer) used.push_back(spec->writer->descriptor());
+  for (const int one : beside->descriptors()) used.push_back(one);
+  auto sandbox = Sandbox::create(spec->sandbox);
+  if (!sandbox) return sandbox.error();
   const Status started = sandbox->start([&, &spec = *spec, gate = gate[0]](Inside& inside) {
     return spec.watched ? run_inside(inside, spec, command, gate)
                         : trace_inside(inside, spec, command, *beside);

@@ -8,8 +8,7 @@ namespace deadheat::process {
 namespace {
 
 bool is_sleep(uint32_t number) {
-  return number == SYS_nanosleep || number == SYS_clock_nanosleep || number == SYS_sched_yield ||
-         number == SYS_poll || number == SYS_ppoll || number == SYS_select ||
+  return number == SYS_poll || number == SYS_ppoll || number == SYS_select ||
          number == SYS_pselect6 || number == SYS_epoll_wait || number == SYS_epoll_pwait;
 }
 
@@ -37,16 +36,21 @@ bool Serial::may_go(TracedTask& task) {
 // Who asks again and again for what another is to do would keep the turn for ever: it sleeps in
 // between, or makes more calls than a program has reason to.
 void Serial::left(TracedTask& task) {
-  constexpr uint32_t kMostCalls = 100000, kMostSleeps = 20;
   calls_++;
   sleeps_ += is_sleep(task.call.number());
-  if ((calls_ < kMostCalls && sleeps_ < kMostSleeps) || created_.size() < 2) return;
+  pass_on_if_long();
+}
+
+bool Serial::pass_on_if_long() {
+  constexpr uint32_t kMostCalls = 100000, kMostSleeps = 20;
+  if ((calls_ < kMostCalls && sleeps_ < kMostSleeps) || created_.size() < 2) return false;
   calls_ = sleeps_ = 0;
   auto next = std::find_if(created_.begin(), created_.end(),
                            [&](const Process& one) { return one.id == turn_; });
   if (next == created_.end() || ++next == created_.end()) next = created_.begin();
   turn_ = next->id;
   path_ = next->path;
+  return true;
 }
 
 void Serial::forked(TracedTask& parent, TracedTask& child) {
@@ -81,8 +85,14 @@ void Serial::ended(TracedTask& task) {
   give_turn(created_);
 }
 
-// The one whose turn it is waits for somebody: the next that stands at a call.
+// The one whose turn it is sleeps: nobody is to come meanwhile, so the time has passed. Or it waits
+// for somebody: the next that stands at a call.
 bool Serial::stuck(Tracer& tracer) {
+  for (auto& [id, task] : tracer.tasks()) {
+    if (task.process != turn_ || task.held || !task.tracee.only_sleeps()) continue;
+    sleeps_++;
+    return pass_on_if_long() || tracer.wake(task);
+  }
   std::vector<Process> waiting;
   for (const Process& process : created_) {
     const auto& tasks = tracer.tasks();

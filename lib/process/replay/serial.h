@@ -24,6 +24,7 @@ class Serial : public Controller {
   void forked(TracedTask& parent, TracedTask& child) override;
   void left(TracedTask& task) override;
   void ended(TracedTask& task) override;
+  bool may_bring_news(TracedTask& task) override { return !task.tracee.only_sleeps(); }
   bool stuck(Tracer& tracer) override;
 
  private:
@@ -32,6 +33,7 @@ class Serial : public Controller {
     std::string path;  // which child of which
   };
   void give_turn(const std::vector<Process>& waiting);
+  bool pass_on_if_long();
 
   SerialPolicy policy_;
   int turn_ = 0;                     // process whose turn it is; 0: whoever comes first

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <grp.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/personality.h>
 #include <sys/prctl.h>
@@ -14,7 +15,8 @@
 #include <string>
 #include <vector>
 
-#include "lib/process/sandbox/identity.h"
+#include "lib/process/sandbox/call_filter.h"
+#include "lib/process/sandbox/capabilities.h"
 
 namespace deadheat::process {
 namespace {
@@ -35,11 +37,20 @@ void set_streams(const Command& command) {
   }
   for (int i = 0; i < 3; ++i)
     if (from[i] < 0 || ::dup2(from[i], i) < 0) ::_exit(kNotExecutable);
-  ::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC);
+}
+
+// The order matters: the filter needs the capabilities, and another user has none.
+void set_bounds(const CommandBounds& bounds) {
+  if (bounds.user_namespace >= 0 && ::setns(bounds.user_namespace, CLONE_NEWUSER) != 0)
+    give_up("cannot enter its user namespace", errno);
+  if (bounds.own_mounts && ::unshare(CLONE_NEWNS) != 0)
+    give_up("cannot make its own mounts", errno);
+  if (bounds.filter.empty()) return;
+  if (const Status installed = install(bounds.filter); !installed)
+    give_up(installed.error().message, errno);
 }
 
 void set_identity(const Command& command) {
-  drop_machine_capabilities();
   if (command.user == ::getuid() && command.group == ::getgid()) return;
   const gid_t group = command.group;
   if (::setgroups(1, &group) != 0 || ::setresgid(group, group, group) != 0 ||
@@ -47,9 +58,14 @@ void set_identity(const Command& command) {
     give_up("cannot become user " + std::to_string(command.user), errno);
 }
 
-[[noreturn]] void become(const Command& command, const std::function<void()>& before_exec) {
+// Until it executes, the child is a copy of init and holds what init holds. Others inside may not
+// look at it: it is not dumpable, or it is the first one.
+[[noreturn]] void become(const Command& command, const CommandBounds& bounds,
+                         const std::function<void()>& before_exec) {
   ::setsid();  // a signal to its process group must not leave the group
+  set_bounds(bounds);
   set_streams(command);
+  ::close_range(3, ~0U, before_exec ? CLOSE_RANGE_CLOEXEC : 0);
   sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -58,9 +74,8 @@ void set_identity(const Command& command) {
   // that one).
   const rlimit no_core = {1, 1};
   ::setrlimit(RLIMIT_CORE, &no_core);
+  bound_capabilities(bounds.capabilities);
   set_identity(command);
-  ::prctl(PR_SET_DUMPABLE, 1, 0, 0,
-          0);  // init is not, for its descriptors' sake; this one may be traced
   if (command.same_addresses) ::personality(ADDR_NO_RANDOMIZE);
   ::umask(command.mask);
   if (!command.directory.empty() && ::chdir(command.directory.c_str()) != 0)
@@ -72,18 +87,23 @@ void set_identity(const Command& command) {
   words.push_back(nullptr);
   environment.push_back(nullptr);
   environ = environment.data();  // its PATH is the one that counts
-  if (before_exec) before_exec();
+  if (before_exec) {
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // the tracer may have no right to trace it otherwise
+    before_exec();
+  }
+  drop_capabilities(bounds.capabilities);
   ::execvp(words[0], words.data());
   give_up("cannot execute " + command.words[0], errno);
 }
 
 }  // namespace
 
-Result<int> start_command(const Command& command, const std::function<void()>& before_exec) {
+Result<int> start_command(const Command& command, const CommandBounds& bounds,
+                          const std::function<void()>& before_exec) {
   if (command.words.empty()) return Error{"no command was given", "put it after --"};
   const pid_t child = ::fork();
   if (child < 0) return Error{std::string("cannot fork: ") + std::strerror(errno), ""};
-  if (child == 0) become(command, before_exec);
+  if (child == 0) become(command, bounds, before_exec);
   return static_cast<int>(child);
 }
 

@@ -20,13 +20,6 @@ namespace {
 
 constexpr char kStillWorks[] = "; what works: as root, or --in-place (changes the real files)";
 
-// CAP_CHECKPOINT_RESTORE (set_tid under replay), CAP_SYS_ADMIN (own mounts inside) and the file
-// ones stay.
-constexpr std::array kMachineCapabilities = {
-    CAP_SYS_TIME,   CAP_SYS_MODULE, CAP_SYS_RAWIO,    CAP_SYS_BOOT,      CAP_SYSLOG,
-    CAP_WAKE_ALARM, CAP_MAC_ADMIN,  CAP_MAC_OVERRIDE, CAP_AUDIT_CONTROL, CAP_AUDIT_WRITE,
-    CAP_AUDIT_READ, CAP_SYS_PACCT,  CAP_MKNOD,        CAP_BLOCK_SUSPEND};
-
 Status write_once(const char* path, const std::string& text) {
   const ScopedFd file(::open(path, O_WRONLY | O_CLOEXEC));
   if (!file.valid() || ::write(file.get(), text.data(), text.size()) < 0)
@@ -65,12 +58,6 @@ Status map_own_identity(uid_t user, gid_t group) {
   if (Status done = write_once("/proc/self/uid_map", users + " " + users + " 1\n"); !done)
     return done;
   return write_once("/proc/self/gid_map", groups + " " + groups + " 1\n");
-}
-
-void drop_machine_capabilities() {
-  for (const int capability : kMachineCapabilities)
-    ::prctl(PR_CAPBSET_DROP, capability, 0, 0,
-            0);  // EPERM without root: then there is none to drop
 }
 
 std::string user_namespace_obstacle() {

@@ -15,10 +15,6 @@ bool may_mount();
 // In a new user namespace: the user and group that the caller was outside, and no other.
 Status map_own_identity(uid_t user, gid_t group);
 
-// Takes away what would reach the machine itself from a command that runs as root: setting its
-// clock, loading modules, raw devices. For the child, before exec.
-void drop_machine_capabilities();
-
 // Why the kernel refused namespaces, and what can be done.
 Error namespaces_error(int error_number, bool user_namespace);
 // The setting that keeps users from namespaces, if one does; else empty.

@@ -18,6 +18,29 @@ constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 // Nothing can be broken through these. Disks and the like are not there.
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
+// Settings of the whole machine that its root may change.
+constexpr const char* kReadOnly[] = {
+    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus",
+    "/proc/fs",  "/proc/asound",        "/proc/mtrr", "/proc/pressure"};
+
+// Secrets of the whole machine: its memory, keys, log and firmware, and doors into its drivers.
+constexpr const char* kHidden[] = {
+    "/proc/kcore",       "/proc/keys",          "/proc/key-users",      "/proc/kmsg",
+    "/proc/kpagecount",  "/proc/kpageflags",    "/proc/kpagecgroup",    "/proc/vmallocinfo",
+    "/proc/timer_list",  "/proc/timer_stats",   "/proc/sched_debug",    "/proc/latency_stats",
+    "/proc/acpi",        "/proc/scsi",          "/proc/driver",         "/sys/firmware",
+    "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf",
+    "/sys/fs/cgroup",    "/sys/fs/pstore"};
+
+// An empty file or folder in its place; true where there is nothing to hide.
+bool hide(const std::string& root, const std::string& path) {
+  struct stat info = {};
+  if (::stat(path.c_str(), &info) != 0) return true;
+  if (S_ISDIR(info.st_mode))
+    return ::mount("tmpfs", path.c_str(), "tmpfs", kQuiet | MS_RDONLY, "size=4k,mode=555") == 0;
+  return ::mount((root + "/dev/null").c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
 Status mount_dev(const std::string& root, const std::string& shared, SandboxRoot& result) {
   const std::string dev = root + "/dev";
   if (::mount("tmpfs", dev.c_str(), "tmpfs", MS_NOSUID | MS_NOEXEC, "mode=755,size=64k") != 0)
@@ -25,7 +48,9 @@ Status mount_dev(const std::string& root, const std::string& shared, SandboxRoot
   for (const char* name : kDevices) {
     const std::string from = std::string("/dev/") + name, to = dev + "/" + name;
     const ScopedFd made(::open(to.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
-    if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0)
+    // Read-only holds for the node, not for what it leads to: its mode and owner are the machine's.
+    if (::mount(from.c_str(), to.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+        !make_read_only(to, true))
       result.problems.push_back(from + " is missing inside: " + std::strerror(errno));
   }
   for (const auto& [target, name] : {std::pair{"/proc/self/fd", "/fd"},
@@ -59,13 +84,14 @@ Status mount_sys(const std::string& root, bool own_network, int old_sys) {
 
 }  // namespace
 
-bool make_read_only(const std::string& mounted) {
+bool make_read_only(const std::string& mounted, bool devices) {
   mount_attr attributes = {};
-  attributes.attr_set = MOUNT_ATTR_RDONLY;
+  attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | (devices ? 0 : MOUNT_ATTR_NODEV);
   if (::mount_setattr(AT_FDCWD, mounted.c_str(), AT_RECURSIVE, &attributes, sizeof attributes) == 0)
     return true;
   // Before Linux 5.12: the top one alone, with the flags that may not be taken away.
-  const unsigned long flags = MS_BIND | MS_REMOUNT | MS_RDONLY | kQuiet;
+  const unsigned long flags =
+      MS_BIND | MS_REMOUNT | MS_RDONLY | (devices ? kQuiet & ~MS_NODEV : kQuiet);
   return ::mount(nullptr, mounted.c_str(), nullptr, flags, nullptr) == 0;
 }
 
@@ -85,15 +111,16 @@ Status mount_kernel_folders(const std::string& root, const std::string& shared, 
   if (Status done = mount_proc(root, result); !done) return done;
   if (Status done = mount_dev(root, shared, result); !done) return done;
   if (Status done = mount_sys(root, own_network, old_sys); !done) return done;
-  if (::geteuid() != 0) return Ok{};
-  // Settings of the whole machine that its root may change.
-  for (const char* name : {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"}) {
+  for (const char* name : kReadOnly) {
     const std::string path = root + name;
     if (::access(path.c_str(), F_OK) != 0) continue;
-    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND, nullptr) != 0 ||
+    if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
         !make_read_only(path))
       result.problems.push_back(std::string(name) + " is the machine's own inside");
   }
+  for (const char* name : kHidden)
+    if (!hide(root, root + name))
+      result.problems.push_back(std::string(name) + " can be seen inside");
   return Ok{};
 }
 

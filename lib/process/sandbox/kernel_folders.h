@@ -14,6 +14,7 @@ Status mount_kernel_folders(const std::string& root, const std::string& shared, 
                             int old_sys, SandboxRoot& result);
 // A /proc of the calling process's PID namespace.
 Status mount_proc(const std::string& root, SandboxRoot& result);
-bool make_read_only(const std::string& mounted);
+// Nor do set-user-id programs below it work; `devices`: device nodes do.
+bool make_read_only(const std::string& mounted, bool devices = false);
 
 }  // namespace deadheat::process

@@ -23,22 +23,20 @@ namespace {
 constexpr std::string_view kPrefix = "deadheat-";
 std::atomic<uint32_t> next_number{0};
 
-// The folder of the caller's own group in which a new one can limit processes; empty if there is
-// none.
-std::string pids_group() {
+// The folder of the caller's own group, where another can be made; empty if there is none. One that
+// can limit processes comes first, and on the first version of groups it is the only one.
+std::string own_group() {
   const auto own = read_file("/proc/self/cgroup");
   if (!own) return "";
+  std::string any;
   for (const std::string_view line : split(own.value(), '\n')) {
     const std::vector<std::string_view> words = split(line, ':');
     if (words.size() < 3) continue;
     const std::string path(words[2] == "/" ? "" : words[2]);
     if (words[1] == "pids") return "/sys/fs/cgroup/pids" + path;
-    if (!words[1].empty()) continue;
-    const auto enabled = read_file("/sys/fs/cgroup" + path + "/cgroup.subtree_control");
-    if (enabled && enabled.value().find("pids") != std::string::npos)
-      return "/sys/fs/cgroup" + path;
+    if (words[1].empty()) any = "/sys/fs/cgroup" + path;
   }
-  return "";
+  return any;
 }
 
 // Groups of tools that are no more; one that still has members cannot be removed and stays.
@@ -58,9 +56,11 @@ void remove_stale(const std::string& parent) {
 
 ProcessLimit::ProcessLimit(uint32_t most, bool user_namespace)
     : most_(most), user_namespace_(user_namespace) {
-  if (user_namespace || most == 0) return;
-  const std::string parent = pids_group();
-  if (parent.empty() || ::access(parent.c_str(), W_OK) != 0) return;
+  if (most == 0) return;
+  const std::string parent = own_group();
+  if (parent.empty() || ::access(parent.c_str(), W_OK) != 0 ||
+      ::access((parent + "/cgroup.procs").c_str(), W_OK) != 0)
+    return;
   const uint32_t number = next_number++;
   if (number == 0) remove_stale(parent);
   const std::string group = parent + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-" +
@@ -69,13 +69,14 @@ ProcessLimit::ProcessLimit(uint32_t most, bool user_namespace)
   group_ = group;
   const std::string text = std::to_string(most);
   const ScopedFd limit(::open((group + "/pids.max").c_str(), O_WRONLY | O_CLOEXEC));
-  if (!limit.valid() || ::write(limit.get(), text.data(), text.size()) < 0) return;
+  counts_ = limit.valid() && ::write(limit.get(), text.data(), text.size()) > 0;
   members_ = ScopedFd(::open((group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
 }
 
 ProcessLimit& ProcessLimit::operator=(ProcessLimit&& other) noexcept {
   most_ = other.most_;
   user_namespace_ = other.user_namespace_;
+  counts_ = other.counts_;
   std::swap(group_, other.group_);
   std::swap(members_, other.members_);
   return *this;
@@ -87,7 +88,7 @@ ProcessLimit::~ProcessLimit() {
 
 bool ProcessLimit::apply() const {
   if (most_ == 0) return true;
-  if (members_.valid()) return ::write(members_.get(), "0", 1) == 1;
+  if (members_.valid() && ::write(members_.get(), "0", 1) == 1 && counts_) return true;
   if (!user_namespace_) return false;
   // Since Linux 5.14 a user namespace has its own count of a user's processes.
   rlimit limit = {};
@@ -98,7 +99,7 @@ bool ProcessLimit::apply() const {
 }
 
 bool ProcessLimit::was_reached() const {
-  if (!members_.valid()) return false;
+  if (!counts_) return false;
   const auto events = read_file(group_ + "/pids.events");
   return events && events.value().starts_with("max ") && !events.value().starts_with("max 0");
 }

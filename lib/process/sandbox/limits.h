@@ -1,5 +1,6 @@
-// How many processes a sandbox may hold: by a control group where there is one to be had, in a user
-// namespace by its own process count, else by looking every few milliseconds and ending all of it.
+// How many processes a sandbox may hold: by a control group of its own where there is one to be
+// had, in a user namespace by its own process count, else by looking every few milliseconds and
+// ending all of it.
 #pragma once
 
 #include <cstdint>
@@ -21,12 +22,13 @@ class ProcessLimit {
 
   // By the sandbox's first process. False: nothing but a watch limits it.
   bool apply() const;
-  bool was_reached() const;  // only a control group says
+  bool was_reached() const;                          // only a control group says
+  int descriptor() const { return members_.get(); }  // that apply() needs; -1: none
 
  private:
   uint32_t most_ = 0;
-  bool user_namespace_ = false;
-  std::string group_;  // folder of the control group
+  bool user_namespace_ = false, counts_ = false;  // the group limits processes
+  std::string group_;                             // folder of the control group
   ScopedFd members_;
 };
 

@@ -1,7 +1,6 @@
 #include "lib/process/sandbox/sandbox.h"
 
 #include <fcntl.h>
-#include <linux/sched.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -17,9 +16,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/process/sandbox/command_namespaces.h"
+#include "lib/process/sandbox/fork_into.h"
 #include "lib/process/sandbox/identity.h"
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox_init.h"
@@ -29,24 +31,8 @@ namespace deadheat::process {
 
 namespace {
 
-constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS;
-
-// What this process holds of its sandboxes. A new init is a copy of the tool: it must not keep the
-// others' pipes open, or they would never see that the tool is gone.
-std::vector<int>& held() {
-  static std::vector<int> descriptors;
-  return descriptors;
-}
-
-// fork() with namespaces. Not the library's: that one cannot; its locks are safe because the tool
-// forks from its only thread. Returns as fork does.
-pid_t fork_into(uint64_t flags, int& handle) {
-  clone_args arguments = {};
-  arguments.flags = flags | CLONE_PIDFD;
-  arguments.pidfd = reinterpret_cast<uint64_t>(&handle);
-  arguments.exit_signal = SIGCHLD;
-  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
-}
+// Of the sandbox's first process; the others begin with it or, for root, with the command.
+constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWPID;
 
 std::string read_to_end(int fd) {
   std::string text;
@@ -80,6 +66,7 @@ struct Sandbox::State {
   bool user_namespace = false;
   Scratch scratch;
   ProcessLimit limit;
+  std::optional<CommandNamespaces> of_command;
   InitReport* report = nullptr;
   ScopedFd alive, bytes, handle;
   int pid = -1;
@@ -90,7 +77,7 @@ struct Sandbox::State {
   Status prepare();
   Status start_once(const Body& body, uint64_t flags);
   Status read_answer(const std::string& answer);
-  void hold() { held().insert(held().end(), {alive.get(), bytes.get(), handle.get()}); }
+  uint64_t choose_namespaces();
   void let_go();
   void send(int signal) const {
     ::syscall(SYS_pidfd_send_signal, handle.get(), signal, nullptr, 0);
@@ -106,12 +93,10 @@ Sandbox::State::~State() {
   if (report != nullptr) ::munmap(report, sizeof *report);
 }
 
-// Closes too: the tool's end of the pipes, the handle.
+// Closes the tool's end of the pipes and the handle.
 void Sandbox::State::let_go() {
-  for (ScopedFd* fd : {&alive, &bytes, &handle}) {
-    std::erase(held(), fd->get());
-    ScopedFd closed(fd->release());
-  }
+  for (ScopedFd* fd : {&alive, &bytes, &handle}) *fd = ScopedFd();
+  of_command.reset();
   pid = -1;
 }
 
@@ -158,6 +143,24 @@ Status Sandbox::State::read_answer(const std::string& answer) {
   return error;
 }
 
+// Root's commands get a user namespace of their own, since root's own capabilities reach the
+// machine. Not with the machine's network: whoever is not its root cannot use ports below 1024.
+uint64_t Sandbox::State::choose_namespaces() {
+  of_command.reset();
+  const uint64_t network = options.host_network ? 0 : CLONE_NEWNET;
+  const uint64_t all = kNamespaces | CLONE_NEWIPC | CLONE_NEWUTS | network;
+  if (user_namespace) return all | CLONE_NEWUSER;
+  if (options.in_place || options.host_network || options.allow.has(Permission::kMachine))
+    return all;
+  auto made = make_command_namespaces({true, options.allow.has(Permission::kNamespaces)});
+  if (!made) {
+    problems.push_back("the command is not in a user namespace: " + made.error().message);
+    return all;
+  }
+  of_command = std::move(*made);
+  return kNamespaces;
+}
+
 Status Sandbox::State::start_once(const Body& body, uint64_t flags) {
   int alive_ends[2], ready_ends[2];
   if (::pipe2(alive_ends, O_CLOEXEC) != 0) return Error{"no pipe: out of descriptors", ""};
@@ -173,6 +176,7 @@ Status Sandbox::State::start_once(const Body& body, uint64_t flags) {
   request.options = &options;
   request.limit = &limit;
   request.report = report;
+  request.of_command = of_command && flags != 0 ? &*of_command : nullptr;
   request.namespaces = namespaces = flags != 0;
   request.user_namespace = (flags & CLONE_NEWUSER) != 0;
   request.user = ::geteuid();
@@ -184,15 +188,10 @@ Status Sandbox::State::start_once(const Body& body, uint64_t flags) {
   int pid_handle = -1;
   const pid_t child = fork_into(flags, pid_handle);
   if (child < 0) return namespaces_error(errno, request.user_namespace);
-  if (child == 0) {
-    for (const int fd : held()) ::close(fd);
-    ::close(alive.release());
-    run_init(request, body);
-  }
+  if (child == 0) run_init(request, body);
   pid = child;
   handle = ScopedFd(pid_handle);
   ready_out = ScopedFd();
-  hold();
   Status answer = read_answer(read_to_end(ready.get()));
   if (!answer) let_go();
   return answer;
@@ -232,9 +231,7 @@ Status Sandbox::start(Body body) {
     state.scratch = std::move(*scratch);
   }
   state.limit = ProcessLimit(state.options.most_processes, state.user_namespace);
-  uint64_t flags = kNamespaces | (state.options.host_network ? 0 : CLONE_NEWNET);
-  if (state.user_namespace) flags |= CLONE_NEWUSER;
-  Status started = state.start_once(body, flags);
+  Status started = state.start_once(body, state.choose_namespaces());
   if (started || !state.options.in_place) return started;
   // The real files and no namespaces: that works everywhere.
   state.problems.push_back("its processes are not kept apart: " + started.error().message);

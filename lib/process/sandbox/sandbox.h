@@ -1,6 +1,6 @@
 // A place for a command to run in that leaves the machine as it was: an overlay over the whole file
-// system in PID, mount, IPC, UTS and network namespaces of its own (a user namespace too without
-// root).
+// system in PID, mount, IPC, UTS, network and user namespaces of its own, with few capabilities and
+// a filter of system calls. What it holds against whom is in docs/threat-model.md.
 //
 // run() forks the sandbox's first process (PID 1 there: "init"), which prepares the mounts and then
 // calls `body`. The body runs inside, is PID 1, starts the command with Inside::start, reaps or
@@ -16,6 +16,7 @@
 
 #include "lib/base/result.h"
 #include "lib/base/scoped_fd.h"
+#include "lib/process/sandbox/permissions.h"
 #include "lib/process/sandbox/upper_folder.h"
 
 namespace deadheat::process {
@@ -44,6 +45,8 @@ struct SandboxOptions {
   double timeout_s = 0;  // then everything in it is killed; 0: none
   int processor = -1;    // pins all of it to that one
   std::string host_name = "deadheat";
+  Permissions allow;             // more than ordinary programs need
+  std::vector<int> descriptors;  // of the tool, for the body; all others are closed in the sandbox
 };
 
 // For the body, inside.

@@ -22,7 +22,7 @@
 #include "lib/base/text.h"
 #include "lib/process/sandbox/command_start.h"
 #include "lib/process/sandbox/descendants.h"
-#include "lib/process/sandbox/identity.h"
+#include "lib/process/sandbox/init_bounds.h"
 #include "lib/process/sandbox/sandbox_root.h"
 #include "lib/process/sandbox/tree_copy.h"
 
@@ -100,11 +100,11 @@ void set_alarm(const InitRequest& request, bool limited) {
 
 class InsideSandbox : public Inside {
  public:
-  InsideSandbox(SandboxRoot root, bool namespaces)
-      : root_(std::move(root)), namespaces_(namespaces) {}
+  InsideSandbox(SandboxRoot root, CommandBounds bounds, bool namespaces)
+      : root_(std::move(root)), bounds_(std::move(bounds)), namespaces_(namespaces) {}
 
   Result<int> start(const Command& command, const std::function<void()>& before_exec) override {
-    return start_command(command, before_exec);
+    return start_command(command, bounds_, before_exec);
   }
   bool set_next_pid(int pid) override {
     const std::string text = std::to_string(pid - 1);
@@ -129,6 +129,7 @@ class InsideSandbox : public Inside {
 
  private:
   SandboxRoot root_;
+  CommandBounds bounds_;
   bool namespaces_;
 };
 
@@ -151,7 +152,7 @@ void forget_the_tool(const InitRequest& request) {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-Result<SandboxRoot> prepare(const InitRequest& request) {
+Result<SandboxRoot> prepare(const InitRequest& request, CommandBounds& bounds) {
   const SandboxOptions& options = *request.options;
   if (options.processor >= 0) {
     cpu_set_t set;
@@ -164,15 +165,17 @@ Result<SandboxRoot> prepare(const InitRequest& request) {
   }
   if (!request.namespaces) {
     ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    bounds = bounds_of(request);
     return SandboxRoot{};
   }
-  if (request.user_namespace)
-    if (Status done = map_own_identity(request.user, request.group); !done) return done.error();
+  if (Status entered = enter_namespaces(request); !entered) return entered.error();
+  bounds = bounds_of(request);
   ::sethostname(options.host_name.data(), options.host_name.size());
   if (!options.host_network) bring_loopback_up();
   if (options.in_place) return enter_own_proc();
-  return enter_new_root({request.user_namespace, !options.host_network, request.scratch,
-                         options.layers, options.most_bytes});
+  return enter_new_root({request.user_namespace, !options.host_network,
+                         options.allow.has(Permission::kSetuid), request.scratch, options.layers,
+                         options.most_bytes});
 }
 
 void make_parents(int base, const std::string& point) {
@@ -209,13 +212,15 @@ void tell(int ready, const std::string& text) {
 
 void run_init(const InitRequest& request, const Sandbox::Body& body) {
   forget_the_tool(request);
+  close_others(request);
   const SandboxOptions& options = *request.options;
   // Before the old root goes. Nobody inside gets at it: init is not dumpable.
   const bool keeps = !options.keep_upper.empty() && !options.in_place;
   const ScopedFd kept(keeps ? ::open(options.keep_upper.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
                             : -1);
   const bool limited = request.limit->apply();
-  auto root = prepare(request);
+  CommandBounds bounds;
+  auto root = prepare(request, bounds);
   if (!root) {
     tell(request.ready, "E" + root.error().message + '\0' + root.error().hint);
     ::_exit(1);
@@ -223,7 +228,7 @@ void run_init(const InitRequest& request, const Sandbox::Body& body) {
   ::prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
   set_alarm(request, limited);
   tell(request.ready, "K" + join(root->problems, "\n"));
-  InsideSandbox inside(std::move(*root), request.namespaces);
+  InsideSandbox inside(std::move(*root), std::move(bounds), request.namespaces);
   const std::string bytes = body(inside);
   inside.end_all();
   if (keeps && !keep(inside.uppers(), kept.get())) request.report->kept = errno == 0 ? EIO : errno;

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <string>
 
+#include "lib/process/sandbox/command_namespaces.h"
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox.h"
 
@@ -23,6 +24,7 @@ struct InitRequest {
   const SandboxOptions* options = nullptr;
   const ProcessLimit* limit = nullptr;
   InitReport* report = nullptr;
+  const CommandNamespaces* of_command = nullptr;  // none: the command is in init's own
   bool namespaces = true;
   bool user_namespace = false;
   uid_t user = 0;  // outside

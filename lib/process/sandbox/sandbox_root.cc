@@ -134,7 +134,8 @@ class Builder {
     options += ",upperdir=" + escaped(upper) + ",workdir=" + escaped(work) + ",xino=on";
     options += request_.user_namespace ? ",userxattr" : ",redirect_dir=on";
     if (!request_.scratch.empty()) options += ",volatile";  // thrown away after a crash anyway
-    const unsigned long flags = MS_NODEV;  // a device node made inside must not work
+    // A device node made inside must not work, and a program's rights end at the user's.
+    const unsigned long flags = MS_NODEV | (request_.setuid ? 0 : MS_NOSUID);
     if (::mount("deadheat", at.c_str(), "overlay", flags, options.c_str()) != 0) return errno;
     root_.uppers.push_back(
         {place.point, ScopedFd(::open(upper.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC))});

@@ -21,6 +21,7 @@ struct RootRequest {
   bool user_namespace =
       false;  // without root: `user.` attributes, and folders that hold mounts are made anew
   bool own_network = true;
+  bool setuid = false;  // programs that have more rights than their user get them
   std::string scratch;  // for changed files; empty: a tmpfs
   std::vector<std::string> layers;
   uint64_t most_bytes = 0;

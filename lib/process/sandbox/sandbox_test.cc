@@ -90,10 +90,12 @@ class SandboxTest : public ::testing::TestWithParam<bool> {
   // Runs it; `said` is what it printed.
   static SandboxResult run(const Command& given, const SandboxOptions& options,
                            std::string* said = nullptr) {
-    auto sandbox = Sandbox::create(options);
+    const ScopedFd out(::memfd_create("out", MFD_CLOEXEC));
+    SandboxOptions used = options;
+    used.descriptors = {out.get()};
+    auto sandbox = Sandbox::create(used);
     EXPECT_TRUE(sandbox) << sandbox.error().message;
     if (!sandbox) return {};
-    const ScopedFd out(::memfd_create("out", MFD_CLOEXEC));
     Command command = given;
     command.standard_out = command.standard_error = out.get();
     Status started = sandbox->start([&](Inside& inside) {
@@ -226,12 +228,14 @@ TEST_P(SandboxTest, ManyRunAtATime) {
 
 TEST_P(SandboxTest, KillEndsAllOfIt) {
   as_parameter_says([] {
-    auto sandbox = Sandbox::create({});
-    ASSERT_TRUE(sandbox);
     int ends[2];
     ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
     const ScopedFd in(ends[0]);
     ScopedFd out(ends[1]);
+    SandboxOptions options;
+    options.descriptors = {out.get()};
+    auto sandbox = Sandbox::create(options);
+    ASSERT_TRUE(sandbox);
     Command command = shell("setsid sleep 1000 & echo started; exec sleep 1000");
     command.standard_out = out.get();
     ASSERT_TRUE(sandbox->start([&](Inside& inside) {
@@ -341,6 +345,28 @@ TEST_P(SandboxTest, HasNoWayToTheMachinesSockets) {
     };
     EXPECT_EQ(connects(false), std::to_string(ECONNREFUSED));
     EXPECT_EQ(connects(true), "0");  // the test can fail
+  });
+}
+
+TEST_P(SandboxTest, HoldsNoDescriptorOfTheTool) {
+  as_parameter_says([&] {
+    const ScopedFd secret(::open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const ScopedFd wanted(::memfd_create("wanted", MFD_CLOEXEC));
+    SandboxOptions options;
+    options.descriptors = {wanted.get()};
+    auto sandbox = Sandbox::create(options);
+    struct stat folder = {};
+    ASSERT_EQ(::fstat(secret.get(), &folder), 0);
+    ASSERT_TRUE(sandbox->start([&](Inside&) {
+      int held = 0;
+      for (int fd = 0; fd < 1024; ++fd) {
+        struct stat one = {};
+        held +=
+            ::fstat(fd, &one) == 0 && one.st_dev == folder.st_dev && one.st_ino == folder.st_ino;
+      }
+      return std::to_string(held) + std::to_string(::fcntl(wanted.get(), F_GETFD) >= 0);
+    }));
+    EXPECT_EQ(sandbox->finish()->bytes, "01");
   });
 }
 

@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "lib/base/scoped_fd.h"
+#include "lib/process/event.h"
 
 // glibc's sys/ptrace.h and linux/ptrace.h cannot be included together; this one is in both
 // since 5.3.
@@ -40,6 +41,15 @@ bool bit_in_mask(const std::string& status, const char* field, int signal) {
   if (at == std::string::npos) return false;
   const uint64_t mask = std::strtoull(status.c_str() + at + std::strlen(field), nullptr, 16);
   return (mask >> (signal - 1)) & 1;
+}
+
+bool is_sleep(long number) { return number == SYS_nanosleep || number == SYS_clock_nanosleep; }
+
+// False: it runs, or is gone.
+bool call_that_it_sleeps_in(int task, long& number, unsigned long (&a)[6]) {
+  const std::string text = proc_file(task, "syscall");
+  return std::sscanf(text.c_str(), "%ld %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2],
+                     &a[3], &a[4], &a[5]) == 7;
 }
 
 }  // namespace
@@ -178,12 +188,9 @@ char Tracee::state() const {
 }
 
 bool Tracee::waits_for_time() const {
-  const std::string text = proc_file(task_, "syscall");
   long number = -1;
   unsigned long a[6] = {};
-  if (std::sscanf(text.c_str(), "%ld %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2], &a[3],
-                  &a[4], &a[5]) < 7)
-    return false;
+  if (!call_that_it_sleeps_in(task_, number, a)) return false;
   switch (number) {
     case SYS_nanosleep:
     case SYS_clock_nanosleep:
@@ -206,6 +213,19 @@ bool Tracee::waits_for_time() const {
     default:
       return false;
   }
+}
+
+bool Tracee::only_sleeps() const {
+  long number = -1;
+  unsigned long a[6] = {};
+  return call_that_it_sleeps_in(task_, number, a) && is_sleep(number);
+}
+
+bool Tracee::end_sleep() const {
+  const long number =
+      ::ptrace(PTRACE_PEEKUSER, task_, offsetof(user_regs_struct, orig_rax), nullptr);
+  const auto now = result();
+  return is_sleep(number) && now && was_interrupted(*now) && set_result(0);
 }
 
 bool Tracee::pending(int signal) const {

@@ -48,6 +48,7 @@ class Tracee {
   bool skip_call() const;                  // at an entry stop: the call does nothing
   bool set_result(int64_t result) const;   // at an exit stop
   bool set_number(uint32_t number) const;  // at an exit stop: undoes skip_call
+  bool end_sleep() const;                  // at a stop that broke off a sleep: its time has passed
   std::optional<uint64_t> signal_mask() const;
   bool set_signal_mask(uint64_t mask) const;
   bool set_argument(int index, uint64_t value) const;  // at an entry stop
@@ -60,6 +61,7 @@ class Tracee {
   bool is_random_device(int descriptor) const;
   char state() const;              // of /proc/N/stat: 'R', 'S', ...; 0 when it is gone
   bool waits_for_time() const;     // sleeps in a call that ends by itself
+  bool only_sleeps() const;        // and waits for nothing else there
   bool pending(int signal) const;  // queued for it or for its process
   bool catches(int signal) const;  // has a handler for it
   // The arguments that its memory holds since exec.

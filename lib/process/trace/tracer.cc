@@ -326,6 +326,11 @@ void Tracer::interrupt_spinning() {
   }
 }
 
+bool Tracer::wake(TracedTask& task) {
+  if (!task.woken) task.woken = ::ptrace(PTRACE_INTERRUPT, task.id(), nullptr, nullptr) == 0;
+  return task.woken;
+}
+
 void Tracer::run_on(TracedTask& task, int signal) {
   if (task.mask && !task.in_call) {
     task.tracee.set_signal_mask(*task.mask);
@@ -346,6 +351,7 @@ void Tracer::at_stop(TracedTask& task, int signal) {
     return;
   }
   if (std::exchange(task.interrupted, false)) turns_.give_up(task);
+  if (std::exchange(task.woken, false)) task.tracee.end_sleep();
   resume(task);
 }
 

@@ -39,6 +39,7 @@ struct TracedTask {
   bool maps_shared = false;  // by a mapping: its children share it too
   bool wants_turn = false;
   bool interrupted = false;  // is to give up its turn where it is
+  bool woken = false;        // from a sleep that is to end now
   int turn_signal = 0;       // goes on with it when its turn comes
   bool known = false;        // its creator's stop was seen
   bool waiting = false;      // it stopped before that
@@ -152,6 +153,8 @@ class Tracer {
   const Turns& turns() const { return turns_; }
   bool set_next_pid(int pid) { return inside_.set_next_pid(pid); }
   double seconds() const;  // since the start
+  // Ends the sleep of a task that does nothing else, as if its time had passed.
+  bool wake(TracedTask& task);
 
  private:
   using Clock = std::chrono::steady_clock;

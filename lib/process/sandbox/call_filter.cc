@@ -1,0 +1,181 @@
+#include "lib/process/sandbox/call_filter.h"
+
+#include <linux/audit.h>
+#include <linux/sched.h>
+#include <linux/seccomp.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <string>
+
+namespace deadheat::process {
+namespace {
+
+constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
+                                 CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
+constexpr uint32_t kNewTime = 0x80;  // CLONE_NEWTIME; in clone() these bits are the signal
+constexpr uint32_t kInsertIntoTerminal = 0x5412, kConsoleSelection = 0x541c;  // TIOCSTI, TIOCLINUX
+
+// The others reach past a network namespace (vsock, bluetooth) or are doors into parts of the
+// kernel that no ordinary program uses.
+constexpr std::array<uint32_t, 5> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
+
+struct Forbidden {
+  long native, i386;
+  Permission lifts;
+};
+
+constexpr Forbidden kForbidden[] = {
+#define DEADHEAT_FORBIDDEN(name, i386, lifts) {SYS_##name, i386, Permission::lifts},
+#include "lib/process/sandbox/forbidden_calls.def"
+#undef DEADHEAT_FORBIDDEN
+};
+
+// The numbers of the calls whose arguments decide.
+struct Numbers {
+  long clone, clone3, unshare, ioctl, socket;
+};
+constexpr Numbers kNative = {SYS_clone, SYS_clone3, SYS_unshare, SYS_ioctl, SYS_socket};
+constexpr Numbers kI386 = {120, 435, 310, 54, 359};
+// Old programs make all calls on sockets through one, with its arguments in memory.
+constexpr long kSocketCall = 102, kUmount = 22, kSetTime = 25, kClockSettime64 = 404;
+constexpr uint32_t kMakeSocket = 1;
+constexpr uint32_t kX32 = 0x40000000;
+
+#if defined(__x86_64__)
+constexpr uint32_t kNativeArchitecture = AUDIT_ARCH_X86_64;
+#elif defined(__aarch64__)
+constexpr uint32_t kNativeArchitecture = AUDIT_ARCH_AARCH64;
+#else
+#error "which architecture is this?"
+#endif
+
+constexpr uint32_t fails_with(int number) {
+  return SECCOMP_RET_ERRNO | static_cast<uint32_t>(number);
+}
+
+class Compiler {
+ public:
+  explicit Compiler(const Permissions& allow) : allow_(allow) {}
+
+  // Expects the architecture to be loaded, as all of it does until the first load().
+  std::vector<sock_filter> native() {
+    // A program of yet another architecture: nobody has looked at its numbers.
+    jump(BPF_JEQ, kNativeArchitecture, 1, 0);
+    answer(fails_with(ENOSYS));
+    load(offsetof(seccomp_data, nr));
+#if defined(__x86_64__)
+    jump(BPF_JGE, kX32, 0, 1);
+    answer(fails_with(ENOSYS));
+#endif
+    for (const Forbidden& call : kForbidden)
+      if (!allow_.has(call.lifts)) forbid(call.native);
+    arguments(kNative);
+    answer(SECCOMP_RET_ALLOW);
+    return std::move(program_);
+  }
+
+  std::vector<sock_filter> i386() {
+    load(offsetof(seccomp_data, nr));
+    for (const Forbidden& call : kForbidden)
+      if (!allow_.has(call.lifts) && call.i386 >= 0) forbid(call.i386);
+    if (!allow_.has(Permission::kNamespaces)) forbid(kUmount);
+    for (const long number : {kSetTime, kClockSettime64}) forbid(number);
+    when(kSocketCall, offsetof(seccomp_data, args[0]), [&] {
+      jump(BPF_JEQ, kMakeSocket, 0, 1);
+      answer(fails_with(ENOSYS));
+    });
+    arguments(kI386);
+    answer(SECCOMP_RET_ALLOW);
+    return std::move(program_);
+  }
+
+ private:
+  void load(size_t offset) {
+    program_.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<uint32_t>(offset)));
+  }
+  void jump(uint16_t test, uint32_t value, uint8_t yes, uint8_t no) {
+    program_.push_back(BPF_JUMP(static_cast<uint16_t>(BPF_JMP | test | BPF_K), value, yes, no));
+  }
+  void answer(uint32_t what) { program_.push_back(BPF_STMT(BPF_RET | BPF_K, what)); }
+
+  void forbid(long number, int error = EPERM) {
+    jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 1);
+    answer(fails_with(error));
+  }
+
+  // `judge` sees the argument; what it does not answer is allowed.
+  template <typename Judge>
+  void when(long number, size_t argument, Judge judge) {
+    const size_t at = program_.size();
+    jump(BPF_JEQ, static_cast<uint32_t>(number), 0, 0);
+    load(argument);
+    judge();
+    answer(SECCOMP_RET_ALLOW);
+    program_[at].jf = static_cast<uint8_t>(program_.size() - at - 1);
+  }
+
+  void arguments(const Numbers& numbers) {
+    const size_t first = offsetof(seccomp_data, args[0]), second = offsetof(seccomp_data, args[1]);
+    const auto without = [&](uint32_t bits) {
+      jump(BPF_JSET, bits, 0, 1);
+      answer(fails_with(EPERM));
+    };
+    if (!allow_.has(Permission::kNamespaces)) {
+      when(numbers.clone, first, [&] { without(kNamespaces); });
+      when(numbers.unshare, first, [&] { without(kNamespaces | kNewTime); });
+      forbid(numbers.clone3, ENOSYS);
+    }
+    when(numbers.ioctl, second, [&] {
+      for (const uint32_t request : {kInsertIntoTerminal, kConsoleSelection})
+        forbid(static_cast<long>(request));
+    });
+    when(numbers.socket, first, [&] {
+      for (const uint32_t family : kFamilies) {
+        jump(BPF_JEQ, family, 0, 1);
+        answer(SECCOMP_RET_ALLOW);
+      }
+      answer(fails_with(EAFNOSUPPORT));
+    });
+  }
+
+  const Permissions& allow_;
+  std::vector<sock_filter> program_;
+};
+
+}  // namespace
+
+std::vector<sock_filter> compile(const Permissions& allow) {
+  std::vector<sock_filter> program = {
+      BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(seccomp_data, arch))};
+  const std::vector<sock_filter> native = Compiler(allow).native();
+#if defined(__x86_64__)
+  const std::vector<sock_filter> i386 = Compiler(allow).i386();
+  program.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_I386, 0, 1));
+  program.push_back(BPF_STMT(BPF_JMP | BPF_JA, static_cast<uint32_t>(native.size())));
+#endif
+  program.insert(program.end(), native.begin(), native.end());
+#if defined(__x86_64__)
+  program.insert(program.end(), i386.begin(), i386.end());
+#endif
+  return program;
+}
+
+Status install(const std::vector<sock_filter>& program) {
+  const sock_fprog wanted = {static_cast<unsigned short>(program.size()),
+                             const_cast<sock_filter*>(program.data())};
+  // Without the flag some kernels slow every program under a filter down, against a danger that it
+  // was in before.
+  for (const unsigned flags : {unsigned{SECCOMP_FILTER_FLAG_SPEC_ALLOW}, 0U})
+    if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &wanted) == 0) return Ok{};
+  return Error{std::string("cannot limit its system calls: ") + std::strerror(errno),
+               "this kernel has no seccomp filters"};
+}
+
+}  // namespace deadheat::process

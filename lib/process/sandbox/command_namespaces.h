@@ -1,0 +1,29 @@
+// The namespaces that the command of root's sandbox lives in: a user namespace in which every id of
+// the machine is itself, and what belongs to it: network, System V objects, host name.
+//
+// Root in there is root for its files, processes and ports, and nobody for the kernel: whatever
+// asks for a capability of the machine says no. The mounts are not part of it. They belong to the
+// sandbox's first process, which stays the machine's root, so that nobody inside can change them.
+#pragma once
+
+#include "lib/base/result.h"
+#include "lib/base/scoped_fd.h"
+
+namespace deadheat::process {
+
+struct CommandNamespaces {
+  ScopedFd user, network, objects, names;  // network: none if the machine's is used
+};
+
+struct CommandNamespacesRequest {
+  bool own_network = true;
+  bool may_nest = false;  // user namespaces inside it
+};
+
+// Made by a process that is gone when this returns. For root of the machine.
+Result<CommandNamespaces> make_command_namespaces(const CommandNamespacesRequest& request);
+
+// Keeps whoever is in the caller's user namespace from making others; false: it could not.
+bool forbid_user_namespaces();
+
+}  // namespace deadheat::process

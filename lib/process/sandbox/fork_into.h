@@ -1,0 +1,25 @@
+// fork() with namespaces.
+#pragma once
+
+#include <linux/sched.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <unistd.h>
+
+#include <cstdint>
+
+namespace deadheat::process {
+
+// Not the library's: that one cannot; its locks are safe because the tool forks from its only
+// thread. Returns as fork does; `handle` gets the child's pidfd.
+inline pid_t fork_into(uint64_t flags, int& handle) {
+  clone_args arguments = {};
+  arguments.flags = flags | CLONE_PIDFD;
+  arguments.pidfd = reinterpret_cast<uint64_t>(&handle);
+  arguments.exit_signal = SIGCHLD;
+  return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
+}
+
+}  // namespace deadheat::process

@@ -1,0 +1,81 @@
+#include "lib/process/sandbox/init_bounds.h"
+
+#include <fcntl.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "lib/process/sandbox/call_filter.h"
+#include "lib/process/sandbox/capabilities.h"
+#include "lib/process/sandbox/identity.h"
+
+namespace deadheat::process {
+
+// Init is a copy of the tool, with all that it has open: other sandboxes' pipes, which would not
+// close with the tool, and whatever a user of this library has.
+void close_others(const InitRequest& request) {
+  std::vector<int> kept = request.options->descriptors;
+  kept.insert(kept.end(), {request.alive, request.ready, request.bytes, STDERR_FILENO,
+                           request.limit->descriptor()});
+  if (request.of_command != nullptr)
+    for (const ScopedFd* one : {&request.of_command->user, &request.of_command->network,
+                                &request.of_command->objects, &request.of_command->names})
+      kept.push_back(one->get());
+  std::sort(kept.begin(), kept.end());
+  const auto wanted = [&](int fd) { return std::binary_search(kept.begin(), kept.end(), fd); };
+  const ScopedFd nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO})
+    if (!wanted(fd)) ::dup2(nothing.get(), fd);
+  unsigned next = STDERR_FILENO + 1;
+  for (const int fd : kept) {
+    if (fd < static_cast<int>(next)) continue;
+    if (static_cast<unsigned>(fd) > next) ::close_range(next, static_cast<unsigned>(fd) - 1, 0);
+    next = static_cast<unsigned>(fd) + 1;
+  }
+  ::close_range(next, ~0U, 0);
+}
+
+namespace {
+
+// When memory is short, the command goes before anybody else of the machine.
+void be_first_to_go() {
+  const ScopedFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
+  [[maybe_unused]] const ssize_t ignored = ::write(file.get(), "800", 3);
+}
+
+}  // namespace
+
+Status enter_namespaces(const InitRequest& request) {
+  if (request.user_namespace) {
+    if (Status done = map_own_identity(request.user, request.group); !done) return done.error();
+    // Where that fails, the call filter still keeps the command from making one.
+    if (!request.options->allow.has(Permission::kNamespaces)) forbid_user_namespaces();
+  }
+  be_first_to_go();
+  if (request.of_command != nullptr)
+    for (const ScopedFd* one :
+         {&request.of_command->network, &request.of_command->objects, &request.of_command->names})
+      if (one->valid() && ::setns(one->get(), 0) != 0)
+        return Error{std::string("cannot enter its namespaces: ") + std::strerror(errno), ""};
+  ::unshare(CLONE_NEWCGROUP);  // where its group lies on the machine is nobody's business
+  return Ok{};
+}
+
+CommandBounds bounds_of(const InitRequest& request) {
+  const SandboxOptions& options = *request.options;
+  const bool own_user_namespace = request.user_namespace || request.of_command != nullptr;
+  CommandBounds bounds;
+  bounds.capabilities = kept_capabilities(
+      {options.allow, options.in_place, own_user_namespace, !options.host_network});
+  if (options.in_place || options.allow.has(Permission::kMachine)) return bounds;
+  bounds.filter = compile(options.allow);
+  if (request.of_command == nullptr) return bounds;
+  bounds.user_namespace = request.of_command->user.get();
+  bounds.own_mounts = options.allow.has(Permission::kNamespaces);
+  return bounds;
+}
+
+}  // namespace deadheat::process
