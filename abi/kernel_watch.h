@@ -144,7 +144,9 @@ struct deadheat_watch_look {
   X(missed, "breakpoints inside another probe's handler were missed", 1)                       \
   X(sample_ns, "ns were spent in samples", 0)                                                  \
   X(arm_ns, "ns of it were spent arming", 0)                                                   \
-  X(longest_ns, "ns took the longest sample", 0)
+  X(longest_ns, "ns took the longest sample", 0)                                               \
+  X(reads_too, "reads had their word watched for reads too: the emulator loses halves", 0)     \
+  X(entry_data, "accesses to what the way into a trap itself uses were passed", 0)
 
 enum deadheat_watch_counter {
 #define DEADHEAT_WATCH_COUNTER(name, meaning, loss) DEADHEAT_WATCH_##name,

@@ -148,8 +148,8 @@ int watch_here(WatchArguments& arguments) {
             "--modules and --functions choose; without them, all but the C and C++ libraries"});
     return code != 0 ? code : int{kCannotRun};
   }
-  const int verdict = emit(sampler::to_findings(result, identity_of(arguments)), arguments.output);
-  return verdict != kNothingFound ? verdict : code;
+  return exit_code(emit(sampler::to_findings(result, identity_of(arguments)), arguments.output),
+                   code);
 }
 
 int run_kernel(const WatchArguments& arguments, double share) {
@@ -171,6 +171,7 @@ int run_kernel(const WatchArguments& arguments, double share) {
 }
 
 int run_watch(WatchArguments& arguments) {
+  if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   if (arguments.kernel) {
     const auto share = share_of(arguments.budget);
     return share ? run_kernel(arguments, share.value()) : fail(share.error());

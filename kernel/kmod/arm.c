@@ -12,8 +12,11 @@
 // told when a sample is over: a processor that runs into an old word sets its register back to the
 // dummy. Where others have taken the registers, nobody is told, and values are compared.
 #include <asm/apic.h>
+#include <asm/cpu_entry_area.h>
 #include <asm/debugreg.h>
+#include <asm/desc.h>
 #include <asm/nmi.h>
+#include <asm/processor.h>
 #include <asm/tsc.h>
 #include <linux/cpu.h>
 #include <linux/hw_breakpoint.h>
@@ -42,6 +45,30 @@ u64 dh_cycles(u64 ns) { return mul_u64_u64_div_u64(ns, tsc_khz, 1000000); }
 
 u64 dh_ns(u64 cycles) { return mul_u64_u64_div_u64(cycles, 1000000, tsc_khz); }
 NOKPROBE_SYMBOL(dh_ns);
+
+static bool overlaps(unsigned long word, const void *object, size_t size) {
+  return word < (unsigned long)object + size && (unsigned long)object < word + 8;
+}
+NOKPROBE_SYMBOL(overlaps);
+
+// perf refuses breakpoints on these; whoever writes the register himself must do so, too. Left out:
+// cpu_tlbstate, which modules cannot name, and which no processor has watched of itself because
+// none accesses another's.
+bool dh_is_entry_data(unsigned long address) {
+  unsigned long word = address & ~7ul;
+  int cpu;
+  if (word >= (CPU_ENTRY_AREA_BASE & ~7ul) && word < CPU_ENTRY_AREA_BASE + CPU_ENTRY_AREA_MAP_SIZE)
+    return true;
+  if (overlaps(word, __per_cpu_offset, sizeof __per_cpu_offset)) return true;
+  for_each_possible_cpu(cpu) {
+    if (overlaps(word, &per_cpu(gdt_page, cpu), sizeof(struct gdt_page)) ||
+        overlaps(word, &per_cpu(cpu_tss_rw, cpu), sizeof(struct tss_struct)) ||
+        overlaps(word, &per_cpu(cpu_dr7, cpu), sizeof(unsigned long)))
+      return true;
+  }
+  return false;
+}
+NOKPROBE_SYMBOL(dh_is_entry_data);
 
 static unsigned long read_register(int number) {
   unsigned long value = 0;

@@ -170,6 +170,7 @@ static struct miscdevice device = {
 static int __init watch_init(void) {
   int error = dh_ring_init();
   if (error) return error;
+  dh_emulator_init();
   error = dh_arm_init();
   if (error) goto no_registers;
   hit_ns = dh_measure_hit();

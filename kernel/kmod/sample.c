@@ -115,9 +115,17 @@ static void stand(u32 context) {
 }
 NOKPROBE_SYMBOL(stand);
 
+static enum dh_slot slot_for(unsigned long word, const struct deadheat_watch_site *site) {
+  if (site->flags & DEADHEAT_WATCH_WRITES) return DH_READS_AND_WRITES;
+  if (!dh_loses_half(word)) return DH_WRITES;
+  dh_count(reads_too);
+  return DH_READS_AND_WRITES;
+}
+NOKPROBE_SYMBOL(slot_for);
+
 static void begin(unsigned long address, const struct deadheat_watch_site *site) {
   dh_sample.word = address & ~7ul;
-  dh_sample.slot = site->flags & DEADHEAT_WATCH_WRITES ? DH_READS_AND_WRITES : DH_WRITES;
+  dh_sample.slot = slot_for(dh_sample.word, site);
   dh_sample.cpu = smp_processor_id();
   atomic_set(&dh_sample.touches, 0);
   smp_store_release(&dh_sample.generation, dh_sample.generation + 1);
@@ -169,6 +177,10 @@ void dh_take_sample(struct dh_site *site, struct pt_regs *regs) {
   if (on_own_stack(address, regs)) {
     dh_count(own_stack);
     atomic_inc(&site->own_stack);
+    return;
+  }
+  if (dh_is_entry_data(address)) {
+    dh_count(entry_data);
     return;
   }
   memset(scratch.before, 0, sizeof scratch.before);

@@ -54,6 +54,8 @@ int dh_arm_init(void);
 void dh_arm_exit(void);
 // Tells every other processor of dh_sample and waits a bounded time; how many confirmed.
 unsigned int dh_arm(void);
+// What the way into a debug trap itself reads: a watchpoint there would trap for ever.
+bool dh_is_entry_data(unsigned long address);
 u64 dh_now(void);  // cycles; safe anywhere
 u64 dh_cycles(u64 ns);
 u64 dh_ns(u64 cycles);
@@ -74,7 +76,10 @@ void dh_take_sample(struct dh_site *site, struct pt_regs *regs);
 void dh_fill_side(struct deadheat_watch_side *side, struct pt_regs *regs, unsigned long ip);
 
 // emulator.c
+void dh_emulator_init(void);
 bool dh_emulated(void);
+// Whether an instruction goes wrong that writes this word and meets a watchpoint for writes.
+bool dh_loses_half(unsigned long word);
 void dh_rewrite(unsigned long address);
 
 // ring.c

@@ -36,7 +36,7 @@ struct Event {
   } kind = Kind::kTime;
   int task = 0;
   uint64_t pc = 0;
-  uint8_t watches = 0;  // kWatchpoint: bit n: of watch n
+  std::vector<uint64_t> watches{};  // kWatchpoint: whose memory it was
   user_regs_struct registers{};
 };
 
@@ -60,10 +60,11 @@ class Backend {
   virtual void remove(uint64_t pc) = 0;
 
   // Watches memory in all tasks but `except`, a register a piece; returns when those that could be
-  // reached have it. The number of the watch, or -1 where too few registers are free.
+  // reached have it. The number of the watch, or 0 where too few registers are free. Numbers are
+  // never used again: a touch may be told of when its watch is over and its register another's.
   static constexpr size_t kRegisters = 4;
-  virtual int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
-  virtual void disarm(int watch) = 0;
+  virtual uint64_t arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
+  virtual void disarm(uint64_t watch) = 0;
 
   virtual size_t tasks() = 0;
   virtual bool read(uint64_t address, std::span<uint8_t> into) = 0;

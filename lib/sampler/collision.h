@@ -28,9 +28,11 @@ struct Side {
   std::string text;                    // of the instruction; empty when it is not known
   bool reads = false, writes = false;  // both false: not known
   bool locked = false;
+  bool bulk = false;          // a vector or string instruction
   bool in_loader = false;     // code of the dynamic linker
   bool in_lock_code = false;  // the kernel's locks themselves
   bool reads_ahead = false;   // perhaps more than what counts: a string function of the C library
+  bool elsewhere = false;     // its instruction is known and touches none of the held bytes
   bool ended_before = false;  // so it did: what it looked for lies before the other's bytes
   bool at_clock = false;      // the kernel's tick counter
   Nature nature = Nature::kUnknown;

@@ -36,12 +36,25 @@ ZydisRegister whole(uint16_t number) {
                                           static_cast<ZydisRegister>(number));
 }
 
+bool accesses(const ZydisDecodedOperand& operand) {
+  return operand.type == ZYDIS_OPERAND_TYPE_MEMORY &&
+         (operand.mem.type == ZYDIS_MEMOP_TYPE_MEM || operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB);
+}
+
+// push, pop, call, return: their own stack.
+bool is_listed(const Instruction& out, const ZydisDecodedOperand& operand) {
+  const bool own_stack =
+      operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && is_stack_register(operand.mem.base);
+  return operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && operand.size != 0 &&
+         out.count < out.accesses.size() && !own_stack;
+}
+
 void add(Instruction& out, const ZydisDecodedOperand& operand) {
-  if (operand.type != ZYDIS_OPERAND_TYPE_MEMORY || operand.mem.type != ZYDIS_MEMOP_TYPE_MEM) return;
-  if (operand.size == 0 || out.count == out.accesses.size()) return;
-  // push, pop, call, return: their own stack.
-  if (operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && is_stack_register(operand.mem.base))
+  if (!accesses(operand)) return;
+  if (!is_listed(out, operand)) {
+    out.more = true;
     return;
+  }
   MemoryAccess& access = out.accesses[out.count++];
   access.base = static_cast<uint16_t>(operand.mem.base);
   access.index = static_cast<uint16_t>(operand.mem.index);
@@ -56,6 +69,41 @@ void add(Instruction& out, const ZydisDecodedOperand& operand) {
   access.on_stack = is_stack_register(operand.mem.base);
   access.on_frame = access.on_stack && whole(access.base) == ZYDIS_REGISTER_RBP;
   access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
+}
+
+// Compilers make a 16-byte atomic load or store of an aligned vector move where there is AVX.
+bool may_be_atomic(const ZydisDecodedInstruction& decoded, uint32_t size) {
+  if (size > 16 || decoded.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) return false;
+  switch (decoded.mnemonic) {
+    case ZYDIS_MNEMONIC_VMOVDQA:
+    case ZYDIS_MNEMONIC_VMOVDQA32:
+    case ZYDIS_MNEMONIC_VMOVDQA64:
+    case ZYDIS_MNEMONIC_VMOVAPS:
+    case ZYDIS_MNEMONIC_VMOVAPD:
+      return true;
+    default:
+      return false;
+  }
+}
+
+// Eight bytes in a vector register may be an atomic double, or a pair of integers: not told.
+bool is_bulk(const Instruction& out, const ZydisDecodedInstruction& decoded,
+             const ZydisDecodedOperand* operands) {
+  if (out.count == 0) return false;
+  if (decoded.meta.category == ZYDIS_CATEGORY_STRINGOP) return true;
+  if (out.accesses[0].size < 16 || may_be_atomic(decoded, out.accesses[0].size)) return false;
+  for (size_t i = 0; i < decoded.operand_count; ++i) {
+    if (operands[i].type != ZYDIS_OPERAND_TYPE_REGISTER) continue;
+    switch (ZydisRegisterGetClass(operands[i].reg.value)) {
+      case ZYDIS_REGCLASS_XMM:
+      case ZYDIS_REGCLASS_YMM:
+      case ZYDIS_REGCLASS_ZMM:
+        return true;
+      default:
+        break;
+    }
+  }
+  return false;
 }
 
 bool searches(ZydisMnemonic mnemonic) {
@@ -162,6 +210,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
   out.length = decoded.length;
   out.repeated = (decoded.attributes &
                   (ZYDIS_ATTRIB_HAS_REP | ZYDIS_ATTRIB_HAS_REPE | ZYDIS_ATTRIB_HAS_REPNE)) != 0;
+  out.calls = decoded.meta.category == ZYDIS_CATEGORY_CALL;
   switch (decoded.meta.category) {
     case ZYDIS_CATEGORY_CALL:
     case ZYDIS_CATEGORY_RET:
@@ -177,6 +226,7 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
   if (only_names_memory(decoded)) return out;
   for (size_t i = 0; i < decoded.operand_count; ++i) add(out, operands[i]);
   for (size_t i = 0; i < decoded.operand_count; ++i) mark_changed_base(out, operands[i]);
+  out.bulk = is_bulk(out, decoded, operands);
   out.locked = (decoded.attributes & ZYDIS_ATTRIB_HAS_LOCK) != 0 ||
                (decoded.mnemonic == ZYDIS_MNEMONIC_XCHG && out.count > 0);
   return out;

@@ -41,7 +41,10 @@ struct Instruction {
   bool locked = false;                   // lock prefix, or xchg with memory
   bool repeated = false;                 // rep prefix: the pc may stay here between elements
   bool transfers = false;                // jump, call, return: the pc after it is elsewhere
+  bool calls = false;                    // what comes behind it is reached by a return
+  bool more = false;                     // accesses that are not listed: gathers, its own stack
   bool makes_frame = false;              // sets rbp to a place in the stack
+  bool bulk = false;                     // a vector or string instruction: never atomic
   bool searches = false;                 // compares a vector element by element, as strlen does
   std::array<MemoryAccess, 2> accesses;  // string moves have two
 

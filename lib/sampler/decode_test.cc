@@ -31,6 +31,28 @@ user_regs_struct registers() {
   return r;
 }
 
+TEST(Decode, WhatIsNeverAtomic) {
+  const std::vector<std::pair<std::vector<uint8_t>, bool>> cases = {
+      {{0x0f, 0x11, 0x00}, true},              // movups [rax], xmm0
+      {{0x0f, 0x29, 0x00}, true},              // movaps [rax], xmm0
+      {{0xc5, 0xfe, 0x7f, 0x00}, true},        // vmovdqu [rax], ymm0
+      {{0xc5, 0xfa, 0x7f, 0x00}, true},        // vmovdqu [rax], xmm0
+      {{0xc5, 0xf9, 0x7f, 0x00}, false},       // vmovdqa [rax], xmm0: an atomic store of 16 bytes
+      {{0xc5, 0xfd, 0x7f, 0x00}, true},        // vmovdqa [rax], ymm0
+      {{0x66, 0x0f, 0xd6, 0x00}, false},       // movq [rax], xmm0
+      {{0xf3, 0xa4}, true},                    // rep movsb
+      {{0xf3, 0x48, 0xab}, true},              // rep stosq
+      {{0x48, 0xa5}, true},                    // movsq
+      {{0x48, 0x89, 0x18}, false},             // mov [rax], rbx
+      {{0xf0, 0x48, 0x0f, 0xc7, 0x08}, false}  // lock cmpxchg16b [rax]
+  };
+  for (const auto& [bytes, bulk] : cases) {
+    const auto one = decode(bytes, kHere);
+    ASSERT_TRUE(one);
+    EXPECT_EQ(one->bulk, bulk) << instruction_text(bytes);
+  }
+}
+
 TEST(Decode, SizesKindsAndAddresses) {
   const std::vector<Expected> cases = {
       {"mov eax, [rax]", {0x8b, 0x00}, 4, true, false, false, 0x1000},

@@ -52,6 +52,7 @@ class Names {
   }
 
   Nature nature(const Side& side, uint64_t address) {
+    if (side.bulk && side.writes) return Nature::kPlain;
     if (is_guard(global(address, side.size))) return Nature::kAtomic;
     if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
     const auto module = ids_[static_cast<size_t>(side.place.module)];
@@ -108,6 +109,19 @@ std::string did(const Side& side) {
   return side.writes ? "wrote" : side.reads ? "read" : "read or wrote";
 }
 
+bool is_bulk_write(const Side& side) { return side.bulk && side.writes; }
+
+// Which side is plain, and by what.
+std::string plain_words(const Side& held, const Side& other) {
+  if (is_bulk_write(held) || is_bulk_write(other))
+    return std::string("; a vector or string instruction wrote, which is never atomic: the ") +
+           (is_bulk_write(held) ? "first" : "second") + " access is plain";
+  const bool first = held.nature == Nature::kPlain, second = other.nature == Nature::kPlain;
+  return std::string("; by debug information ") + (first && second ? "both accesses are plain"
+                                                   : first         ? "the first access is plain"
+                                                                   : "the second access is plain");
+}
+
 std::string why(const Collision& collision) {
   const Side& held = collision.held;
   std::string text = "thread " + held.thread + " stood before its access (" + held.text + ") when ";
@@ -123,13 +137,7 @@ std::string why(const Collision& collision) {
               ? "the value stayed " + value_text(collision.before)
               : "the value went from " + value_text(collision.before) + " to " +
                     value_text(collision.after);
-  const bool held_plain = held.nature == Nature::kPlain;
-  const bool other_plain = collision.other->nature == Nature::kPlain;
-  if (is_race(collision))
-    return text + "; by debug information " +
-           (held_plain && other_plain ? "both accesses are plain"
-            : held_plain              ? "the first access is plain"
-                                      : "the second access is plain");
+  if (is_race(collision)) return text + plain_words(held, *collision.other);
   if (held.reads_ahead || collision.other->reads_ahead)
     return text +
            "; the read is the C library's and of a whole vector: it may look at fewer of the bytes";

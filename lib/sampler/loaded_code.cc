@@ -68,8 +68,10 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
   ModuleCode* const code = code_of(after.module);
   if (code == nullptr) return side;
   side.in_loader = is_loader(after.module);
-  if (code->begins_at(after.address)) side.place.address = after.address;  // not the one before it
-  for (auto instruction : {code->ending_at(after.address), code->at(after.address)}) {
+  const bool begins = code->begins_at(after.address);
+  if (begins) side.place.address = after.address;  // not the one before it
+  const auto before = code->ending_at(after.address);
+  for (auto instruction : {before, code->at(after.address)}) {
     if (!instruction || instruction->count == 0 || instruction->transfers) continue;
     const bool here = instruction->address == after.address;
     if (here && !instruction->repeated) continue;
@@ -85,6 +87,7 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
       side.place = place;
       side.text = text;
       side.locked = instruction->locked;
+      side.bulk = instruction->bulk;
       side.reads = access.reads;
       side.writes = access.writes;
       side.size = access.size;
@@ -93,6 +96,10 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
     }
     if (!side.text.empty()) return side;
   }
+  // Where a call, a return or a jump into a function ends, the one that came is another. So it is
+  // where a jump through a table ends; that one is taken for no access, as such tables are
+  // constant.
+  side.elsewhere = !begins && before && !before->calls && !before->more;
   return side;
 }
 

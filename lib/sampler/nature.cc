@@ -7,6 +7,7 @@
 #include "lib/live/source_tokens.h"
 #include "lib/model/normalize.h"
 #include "lib/sampler/assignment.h"
+#include "lib/sampler/builtin.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -82,14 +83,6 @@ bool is_plain_word(const WordFacts& facts, std::string_view after, bool derefere
   return !facts.marked_inside || (!dereferenced && after != "[" && after != "(");
 }
 
-// The last name of "bank::accounts[3].balance".
-std::string_view last_name(std::string_view text) {
-  std::string_view last;
-  for (const std::string_view token : live::tokens_of(text))
-    if (live::is_name(token)) last = token;
-  return last;
-}
-
 bool names_or_follows(const Tokens& tokens, const symbols::GlobalName& global) {
   for (const std::string_view token : tokens)
     if (token == "->" || token == "*" || token == "[") return true;
@@ -163,50 +156,6 @@ bool in_atomic_library(const SourceFrame& frame) {
                                 });
 }
 
-bool is_builtin(std::string_view word) {
-  for (const std::string_view known :
-       {"__atomic_", "__sync_", "__c11_atomic_", "atomic_load", "atomic_store", "atomic_exchange",
-        "atomic_compare_exchange_", "atomic_fetch_", "atomic_flag_"})
-    if (word.starts_with(known)) return true;
-  return false;
-}
-
-// "__atomic_load_n(&p->count, ORDER)" where what was accessed is `count`, and nothing else on the
-// line can be; or "__atomic_load_n(p, ORDER)", where it is not `p` itself. `column`: how many
-// tokens stand before the place on the line that the access has by its line table.
-bool is_argument_of_builtin(const Tokens& tokens, const AccessedPlace& place, size_t column) {
-  const auto call = std::find_if(tokens.begin(), tokens.end(), is_builtin);
-  if (call == tokens.end() || std::count_if(tokens.begin(), tokens.end(), is_builtin) != 1)
-    return false;
-  auto at = call + 1;
-  if (at == tokens.end() || *at != "(") return false;
-  std::string_view target;
-  int ways = 0;
-  bool address_of = false;
-  for (++at; at != tokens.end() && *at != "," && *at != ")"; ++at) {
-    if (*at == "(" || *at == "[" || *at == "*") return false;
-    ways += *at == "->" ? 1 : 0;
-    address_of |= *at == "&";
-    if (live::is_name(*at)) target = *at;
-  }
-  const auto name = static_cast<size_t>(call - tokens.begin());
-  const bool at_call = column == name || column == name + 1;  // g++ has that of the parenthesis
-  if (target.empty() || (!at_call && std::count(tokens.begin(), tokens.end(), target) != 1))
-    return false;
-  if (place.global && address_of)
-    return last_name(place.global->name + place.global->part) == target && ways == 0;
-  // Through a pointer: no variable that the line names.
-  if (place.global && (ways > 0 || std::find(tokens.begin(), tokens.end(),
-                                             last_name(place.global->name)) != tokens.end()))
-    return false;
-  const auto outside = [&](auto from, auto to) {
-    return std::none_of(from, to, [](std::string_view token) {
-      return token == "->" || token == "." || token == "[" || token == "*";
-    });
-  };
-  return ways <= 1 && (at_call || outside(tokens.begin(), call)) && outside(at, tokens.end());
-}
-
 }  // namespace
 
 bool is_guard(const std::optional<symbols::GlobalName>& global) {
@@ -224,7 +173,7 @@ Nature nature_of(Symbolizer& symbolizer, const AccessedPlace& place) {
   const std::string text = symbolizer.source_text(place.module, frame);
   const std::string before = symbolizer.source_before(place.module, frame);
   const size_t column = frame.column == 0 ? std::string::npos : live::tokens_of(before).size();
-  if (is_argument_of_builtin(live::tokens_of(text), place, column)) return Nature::kAtomic;
+  if (is_argument_of_builtin(live::tokens_of(text), place.global, column)) return Nature::kAtomic;
   return is_plain(symbolizer, place, frame) ? Nature::kPlain : Nature::kUnknown;
 }
 

@@ -105,10 +105,17 @@ void atomic_builtin_of_pointer_to_global() {
   int* const word = &spare;
   __atomic_store_n(word, 6, __ATOMIC_RELEASE);
 }
+void atomic_builtin_of_element(int v) { __atomic_store_n(&flags[0], v, __ATOMIC_RELEASE); }
+int atomic_builtin_of_some_element(int i) {
+  return __atomic_load_n(&flags[i + 1], __ATOMIC_ACQUIRE);
+}
 void atomic_builtin_store(int v) { __atomic_store_n(&counter, v, __ATOMIC_RELEASE); }
 
 int unknown_conditional(int v) { return v > 0 ? counter : v; }
 int unknown_through_builtin(Record* r) { return __atomic_load_n(&r->next->size, 0); }
+// The index is read plainly, beside the element.
+int unknown_builtin_of_index(int* d) { return __atomic_load_n(&d[flags[2]], __ATOMIC_ACQUIRE); }
+int unknown_builtin_of_itself() { return __atomic_load_n(&flags[flags[3]], __ATOMIC_ACQUIRE); }
 int unknown_builtin_of_global_pointer() { return __atomic_exchange_n(shelf, 1, 0); }
 int unknown_volatile() { return ticks; }
 int unknown_volatile_member(Record* r) { return r->state; }
@@ -139,6 +146,9 @@ int unknown_beside_atomic(int v) { return counter + shared.fetch_add(v); }
 // clang-format off
 int atomic_builtin_member(Record* r) {
   return __atomic_load_n(&r->size, __ATOMIC_ACQUIRE);
+}
+void atomic_builtin_of_parameter(int* d, int i) {
+  __atomic_store_n(&d[i], 3, __ATOMIC_RELEASE);
 }
 int unknown_across_lines() {
   return __atomic_load_n(

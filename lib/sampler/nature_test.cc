@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <map>
 
+#include "lib/live/source_tokens.h"
+#include "lib/sampler/builtin.h"
 #include "lib/sampler/code_list.h"
 #include "lib/sampler/findings.h"
 #include "lib/sampler/nature_cases.h"
@@ -55,6 +57,24 @@ TEST(Nature, EveryCaseIsWhatItsNameSays) {
   EXPECT_GE(seen.size(), 25U) << "most cases were optimised away";
 }
 
+TEST(Builtin, WhatAnElementsNameMustBe) {
+  const auto is = [](const char* line, const symbols::GlobalName& accessed) {
+    return is_argument_of_builtin(live::tokens_of(line), accessed, std::string::npos);
+  };
+  const char* const line = "__atomic_store_n(&d[i], d0, __ATOMIC_RELEASE);";
+  EXPECT_TRUE(is(line, {"d", "[3]"}));
+  EXPECT_TRUE(is(line, {"bank::d", "[3]"}));
+  // A pointer of that name is read plainly; where it leads to may be any other variable.
+  EXPECT_FALSE(is(line, {"d", ""}));
+  EXPECT_TRUE(is(line, {"elsewhere", "[7]"}));
+  EXPECT_FALSE(is(line, {"i", ""}));
+  EXPECT_FALSE(is(line, {"d0", ""}));
+  EXPECT_FALSE(is("__atomic_store_n(&d[d[0]], 1, 0);", {"d", "[0]"}));
+  EXPECT_TRUE(is("__atomic_store_n(&d[i].state, 1, 0);", {"d", "[0].state"}));
+  EXPECT_FALSE(is("__atomic_store_n(&d[i].state, 1, 0);", {"d", ""}));
+  EXPECT_FALSE(is("__atomic_store_n(&table->slots[i], 1, 0);", {"elsewhere", "[7]"}));
+}
+
 // strcmp reads whole vectors, also what another thread may write behind the end: no proof of a
 // race.
 TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
@@ -81,6 +101,28 @@ TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
     const model::FindingsFile file = to_findings(result, {"watch:1", {}, "test", "deadheat watch"});
     ASSERT_EQ(file.findings.size(), 1U);
     EXPECT_EQ(file.findings[0].candidate.kind, kind) << ahead;
+  }
+}
+
+// Neither side has debug information; who writes a vector has no atomic in mind.
+TEST(Nature, AVectorWriteIsPlain) {
+  for (const auto& [bulk, kind] : {std::pair{true, model::CandidateKind::kDataRace},
+                                   std::pair{false, model::CandidateKind::kCollision}}) {
+    SessionResult result;
+    result.modules = {{"/nowhere/one", 0, 0, 0}};
+    Collision& seen = result.collisions.emplace_back();
+    seen.held.place = {0, 0x2000};
+    seen.held.text = "movups [rdi], xmm0";
+    seen.held.writes = true;
+    seen.held.bulk = bulk;
+    seen.held.size = 16;
+    seen.other = seen.held;
+    seen.other->place = {0, 0x1000};
+    seen.other->bulk = false;
+    const model::FindingsFile file = to_findings(result, {"watch:1", {}, "test", "deadheat watch"});
+    ASSERT_EQ(file.findings.size(), 1U);
+    EXPECT_EQ(file.findings[0].candidate.kind, kind) << bulk;
+    EXPECT_EQ(file.findings[0].evidence[0].why.find("never atomic") != std::string::npos, bulk);
   }
 }
 

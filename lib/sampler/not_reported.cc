@@ -38,6 +38,7 @@ Rule rule_of(const Collision& seen) {
   if (is_atomic(held) && is_atomic(other)) return Rule::kBothAtomic;
   if (held.in_loader || other.in_loader) return Rule::kLoader;
   if (other.in_lock_code) return Rule::kLockCode;
+  if (other.elsewhere) return Rule::kNotTouching;
   const bool known = other.reads || other.writes;
   if (!known) return is_atomic(held) ? Rule::kNotDecoded : Rule::kReported;
   if (other.ended_before) return Rule::kReadAhead;

@@ -41,6 +41,7 @@ std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& p
   held.reads = access->reads;
   held.writes = access->writes;
   held.locked = instruction->locked;
+  held.bulk = instruction->bulk;
   held.place = place;
   held.text = instruction_text(code->bytes(place.address, kLongestInstruction));
   held.in_loader = code_.is_loader(place.module);
@@ -66,7 +67,7 @@ Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32
   const Side& held = sample.seen.held;
   const auto pieces = pieces_of(held.address, held.size, &left_out);
   sample.watch = backend_.arm(event.task, pieces, held.writes);
-  if (sample.watch < 0) return Begun::kNoRoom;
+  if (sample.watch == 0) return Begun::kNoRoom;
   unwatched_bytes_ += left_out;
   count_++;
   sample.task = event.task;
@@ -80,10 +81,14 @@ Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32
 
 std::vector<SampleEnd> Samples::touched(const Event& event) {
   std::vector<SampleEnd> ends;
+  bool in_time = false;
   for (size_t i = 0; i < now_.size();) {
     Sample& sample = now_[i];
     bool fresh = false;
-    const bool fired = ((event.watches >> sample.watch) & 1) != 0 && sample.task != event.task;
+    const bool fired = std::find(event.watches.begin(), event.watches.end(), sample.watch) !=
+                           event.watches.end() &&
+                       sample.task != event.task;
+    in_time |= fired;
     const bool met = fired && meet(sample, event, &fresh);
     if (met || (fired && ++sample.traps >= kMostTraps)) {
       ends.push_back(end(sample, met, fresh));
@@ -92,6 +97,7 @@ std::vector<SampleEnd> Samples::touched(const Event& event) {
       ++i;
     }
   }
+  too_late_ += in_time ? 0 : 1;
   backend_.release(event.task);
   return ends;
 }
@@ -213,6 +219,8 @@ Counters Samples::counters() const {
       {"bytes_not_watched", unwatched_bytes_,
        "bytes of wide accesses had no debug register left and were only compared", true},
       {"unreadable", unreadable_, "accesses were to memory that could not be read", true},
+      {"touches_too_late", too_late_,
+       "touches were told of after their sample had ended and were not charged to another", false},
   };
   const Counters rules = not_reported_.counters();
   counters.insert(counters.end(), rules.begin(), rules.end());

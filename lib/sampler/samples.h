@@ -49,7 +49,8 @@ class Samples {
 
  private:
   struct Sample {
-    int task = 0, watch = -1;
+    int task = 0;
+    uint64_t watch = 0;
     uint32_t site = 0;
     uint64_t from_ns = 0, deadline_ns = 0;
     Collision seen;
@@ -72,7 +73,7 @@ class Samples {
   std::vector<Sample> now_;
   std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
   std::vector<Collision> collisions_;
-  uint64_t count_ = 0, unwatched_bytes_ = 0, unreadable_ = 0, most_at_once_ = 0;
+  uint64_t count_ = 0, unwatched_bytes_ = 0, unreadable_ = 0, most_at_once_ = 0, too_late_ = 0;
 };
 
 }  // namespace deadheat::sampler

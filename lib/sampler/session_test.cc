@@ -11,7 +11,7 @@ namespace {
 // tests/fuzz/code_list_fuzz/tiny: f() is `mov eax, [g]; add eax, [rdi]; ret`, _start() `shl [g];
 // ret`.
 constexpr uint64_t kReadG = 0x4000e8, kAfterReadG = 0x4000ee, kShift = 0x4000f1,
-                   kAfterShift = 0x4000f7, kG = 0x401000;
+                   kAfterShift = 0x4000f7, kG = 0x401000, kAfterAdd = 0x4000f0;
 
 const char* tiny() { return DEADHEAT_SOURCE_DIR "/tests/fuzz/code_list_fuzz/tiny"; }
 
@@ -26,10 +26,13 @@ FakeBackend::Step at(Event::Kind kind, int task, uint64_t pc) {
 }
 
 FakeBackend::Step reach(int task, uint64_t pc) { return at(Event::Kind::kBreakpoint, task, pc); }
-FakeBackend::Step touch(int task, uint64_t pc, uint8_t watches = 1) {
+FakeBackend::Step touch(int task, uint64_t pc, std::vector<uint64_t> watches = {}) {
   return [=](FakeBackend& fake) {
     Event event = at(Event::Kind::kWatchpoint, task, pc)(fake);
     event.watches = watches;
+    // Without a word, of all that there are.
+    if (watches.empty())
+      for (const auto& [number, watch] : fake.watches) event.watches.push_back(number);
     return event;
   };
 }
@@ -168,7 +171,7 @@ TEST(Session, ThreadsStandAtTheSameTime) {
   // The write of 11 into g reaches the read of 10 only: its own watch is not for itself.
   target.script = {reach(10, kReadG), reach(11, kShift), [&](FakeBackend& fake) {
                      most = fake.watches.size();
-                     return touch(12, kAfterShift, 3)(fake);
+                     return touch(12, kAfterShift)(fake);
                    }};
   SessionOptions options = short_session();
   options.budget = 100;  // the script's clock hardly moves
@@ -177,6 +180,37 @@ TEST(Session, ThreadsStandAtTheSameTime) {
   EXPECT_EQ(result.collisions.size(), 2U);
   EXPECT_EQ(counter(result, "samples_at_once"), 2U);
   EXPECT_EQ(target.released, (std::multiset<int>{10, 11, 12}));
+}
+
+// The touch waits in the back end while its sample ends and another one gets the register.
+TEST(Session, ATouchThatIsTooLateIsNotChargedToTheNextSample) {
+  FakeBackend target(tiny());
+  target.script = {reach(10, kReadG), time(), reach(12, kShift), touch(11, kAfterShift, {1}),
+                   time()};
+  SessionOptions options = short_session();
+  options.budget = 100;
+  const SessionResult result = Session(target, options).run();
+  EXPECT_EQ(result.samples, 2U);
+  EXPECT_TRUE(result.collisions.empty());
+  EXPECT_EQ(counter(result, "touches_too_late"), 1U);
+  EXPECT_EQ(target.released, (std::multiset<int>{10, 11, 12}));
+}
+
+TEST(Session, AnInstructionThatTouchesOtherBytesIsNoCollision) {
+  FakeBackend target(tiny());
+  target.script = {reach(10, kReadG), touch(11, kAfterAdd), time()};
+  const SessionResult result = Session(target, short_session()).run();
+  EXPECT_TRUE(result.collisions.empty());
+  EXPECT_EQ(counter(result, "not_reported_other_bytes"), 1U);
+}
+
+// A call through memory ends there, and who called is not known: it may be the one.
+TEST(Session, AtTheBeginningOfAFunctionTheOneBeforeSaysNothing) {
+  FakeBackend target(tiny());
+  target.script = {reach(10, kReadG), touch(11, kReadG), time()};
+  const SessionResult result = Session(target, short_session()).run();
+  ASSERT_EQ(result.collisions.size(), 1U);
+  EXPECT_TRUE(result.collisions[0].other->text.empty());
 }
 
 TEST(Session, OneThreadIsAlwaysLeftToCome) {

@@ -52,6 +52,13 @@ for fixed in 1 2; do
   rmmod nlink
 done
 
+for locked in 0 1; do
+  insmod halves.ko locked=$locked
+  watch halves$locked --functions 'halves_read_*' --time 3
+  cat /sys/module/halves/parameters/lost > /out/lost$locked.txt
+  rmmod halves
+done
+
 # Somebody else has all debug registers: values are compared.
 rmmod deadheat
 insmod registers.ko || exit 1

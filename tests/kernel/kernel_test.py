@@ -20,7 +20,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 VM = [os.path.join(ROOT, "tools", "vm")]
 if "DEADHEAT_TEST_KERNEL" in os.environ:
     VM += ["--kernel", os.environ["DEADHEAT_TEST_KERNEL"]]
-MODULES = ("rwrace", "inode_size", "nlink", "registers")
+MODULES = ("rwrace", "inode_size", "nlink", "registers", "halves")
 CANNOT_RUN = 77
 
 
@@ -136,6 +136,14 @@ class Kernel(unittest.TestCase):
             self.assertIn("nlink_rename", self.callers(one))
         for fixed in (1, 2):
             self.assertEqual(self.findings(f"nlink{fixed}", 0), [])
+
+    def test_both_halves_of_a_pair_are_replaced_at_once(self):
+        """An emulator that begins a watched instruction again must not do half of it twice."""
+        for locked in (0, 1):
+            with self.subTest(locked=locked):
+                self.findings(f"halves{locked}", 66)
+                self.assertGreater(self.counters["kernel_samples"], 20)
+                self.assertEqual(self.read(f"lost{locked}.txt"), "0\n")
 
     def test_findings_become_sarif(self):
         with open(os.path.join(self.out, "race1.json"), encoding="utf-8") as file:

@@ -42,7 +42,7 @@ class Watch(Watching):
         cls.build("one.c", "one")
         cls.build("churn.c", "churn")
         cls.build("exec.c", "exec")
-        for name in ("many", "needle", "registers"):
+        for name in ("many", "needle", "registers", "charged"):
             cls.build(name + ".c", name, "-g")
 
     def check_race(self, run, symbols=True, race=True):
@@ -109,6 +109,12 @@ class Watch(Watching):
                 self.assertGreater(self.counters()["samples"], 20, "nothing was watched")
                 if twin == "MOVES":
                     self.assertGreater(self.counters()["not_reported_both_atomic"], 0)
+
+    def test_a_touch_is_charged_to_its_own_sample(self):
+        """Also where it is told of when its sample has ended and the register is another's."""
+        run = self.watch("--budget", "80%", "--findings", "f.json", "--", self.path("charged"), "3")
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertGreater(self.counters()["samples"], 20, "nothing was watched")
 
     def test_budget_is_kept(self):
         run = self.watch("--budget", "2%", "--findings", "f.json", "--", self.path("MUTEX"), "2")
@@ -250,6 +256,10 @@ class Watch(Watching):
         self.one_line(self.watch("--", self.path("none")), 127, "cannot run")
         self.one_line(self.watch(), 2, "watch what?")
         self.one_line(self.watch("--budget", "many", "--", "true"), 2, "--budget")
+        for name, text in (("x.out", "cannot tell the format"), ("none/x.html", "there is no folder")):
+            run = self.watch("-o", name, "--", self.path("one"), "3")
+            self.one_line(run, 2, text)  # before the program was started, which ends with 3
+            self.assertNotIn("watched", run.stderr)
         self.one_line(self.watch("--functions", "none_such", "--", self.path("one"), "0"), 77,
                       "nothing to watch")
 

@@ -23,18 +23,16 @@ bool FakeBackend::insert(uint64_t pc, uint8_t) {
   return true;
 }
 
-int FakeBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+uint64_t FakeBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
   size_t taken = 0;
   for (const auto& [number, watch] : watches) taken += watch.pieces.size();
-  if (taken + pieces.size() > kRegisters) return -1;
-  int number = 0;
-  while (watches.contains(number)) ++number;
+  if (taken + pieces.size() > kRegisters) return 0;
   last_watch = Watch{{pieces.begin(), pieces.end()}, reads_too, except};
-  watches[number] = *last_watch;
-  return number;
+  watches[++last_number] = *last_watch;
+  return last_number;
 }
 
-void FakeBackend::disarm(int watch) { watches.erase(watch); }
+void FakeBackend::disarm(uint64_t watch) { watches.erase(watch); }
 
 bool FakeBackend::read(uint64_t address, std::span<uint8_t> into) {
   for (size_t i = 0; i < into.size(); ++i) {

@@ -26,10 +26,10 @@ class FakeBackend : public Backend {
     bool reads_too = false;
     int except = 0;
   };
-  std::map<int, Watch> watches;  // that are armed now
+  std::map<uint64_t, Watch> watches;  // that are armed now
   std::optional<Watch> last_watch;
   std::multiset<int> released;
-  uint64_t clock_ns = 0;
+  uint64_t clock_ns = 0, last_number = 0;
   size_t task_count = 2;
   std::vector<std::string> log;
 
@@ -38,8 +38,8 @@ class FakeBackend : public Backend {
   void release(int task) override { released.insert(task); }
   bool insert(uint64_t pc, uint8_t expected) override;
   void remove(uint64_t pc) override { placed.erase(pc); }
-  int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
-  void disarm(int watch) override;
+  uint64_t arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
+  void disarm(uint64_t watch) override;
   size_t tasks() override { return task_count; }
   bool read(uint64_t address, std::span<uint8_t> into) override;
   std::vector<LoadedModule> modules() override;

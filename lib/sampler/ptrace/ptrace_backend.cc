@@ -131,22 +131,21 @@ void PtraceBackend::remove(uint64_t pc) {
   placed_.erase(found);
 }
 
-// The number of a watch is that of its first register.
-int PtraceBackend::take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+uint64_t PtraceBackend::take_registers(int except, std::span<const WatchPiece> pieces,
+                                       bool reads_too) {
   std::vector<size_t> free;
   for (size_t i = 0; i < usable_registers_; ++i)
-    if (watch_.all[i].watch < 0) free.push_back(i);
-  if (pieces.empty() || free.size() < pieces.size()) return -1;
-  const auto watch = static_cast<int>(free[0]);
-  watch_.generation++;
+    if (watch_.all[i].watch == 0) free.push_back(i);
+  if (pieces.empty() || free.size() < pieces.size()) return 0;
+  const uint64_t watch = ++watch_.generation;
   for (size_t i = 0; i < pieces.size(); ++i)
-    watch_.all[free[i]] = {pieces[i], reads_too, except, watch, watch_.generation};
+    watch_.all[free[i]] = {pieces[i], reads_too, except, watch, watch};
   return watch;
 }
 
-int PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
-  const int watch = take_registers(except, pieces, reads_too);
-  if (watch < 0) return watch;
+uint64_t PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
+  const uint64_t watch = take_registers(except, pieces, reads_too);
+  if (watch == 0) return 0;
   std::vector<int> asked;
   for (auto& [id, task] : tasks_) {
     if (id == except || task.stopped || task.listening || task.leaving) continue;
@@ -173,14 +172,15 @@ int PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool read
 }
 
 // The tasks keep it until they are stopped for something else: a trap of it is stale then.
-void PtraceBackend::disarm(int watch) {
+void PtraceBackend::disarm(uint64_t watch) {
   watch_.generation++;
   for (WatchRegisters::Register& one : watch_.all)
-    if (one.watch == watch) one = {{}, false, 0, -1, watch_.generation};
+    if (one.watch == watch) one = {{}, false, 0, 0, watch_.generation};
 }
 
 void PtraceBackend::disarm_all() {
-  for (int watch = 0; watch < static_cast<int>(watch_.all.size()); ++watch) disarm(watch);
+  for (const WatchRegisters::Register& one : watch_.all)
+    if (one.watch != 0) disarm(one.watch);
 }
 
 // An interrupted call begins again, unseen by the program; but some calls end with EINTR instead

@@ -37,8 +37,8 @@ class PtraceBackend : public Backend {
   void release(int task) override;
   bool insert(uint64_t pc, uint8_t expected) override;
   void remove(uint64_t pc) override;
-  int arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
-  void disarm(int watch) override;
+  uint64_t arm(int except, std::span<const WatchPiece> pieces, bool reads_too) override;
+  void disarm(uint64_t watch) override;
   size_t tasks() override { return tasks_.size(); }
   bool read(uint64_t address, std::span<uint8_t> into) override;
   std::vector<LoadedModule> modules() override;
@@ -86,7 +86,7 @@ class PtraceBackend : public Backend {
   bool drain(PtraceTask& task, uint64_t deadline_ns);
   void settle(PtraceTask& task, int status);
   void let_go(PtraceTask& task);
-  int take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too);
+  uint64_t take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too);
   void disarm_all();
   uint8_t byte_at(uint64_t pc) const;
 

@@ -91,12 +91,12 @@ void PtraceBackend::on_trap(PtraceTask& task) {
     stopped_ns_ += Budget::kTrapNs;
     return resume(task);
   }
-  const Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task, watch_) : Fired{};
+  Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task, watch_) : Fired{};
   if (fired.ours) {
-    if (fired.watches != 0 && ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
+    if (!fired.watches.empty() && ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
       event.kind = Event::Kind::kWatchpoint;
       event.pc = event.registers.rip;
-      event.watches = fired.watches;
+      event.watches = std::move(fired.watches);
       events_.push_back(event);
       return;
     }

@@ -100,12 +100,12 @@ bool set_watchpoints(PtraceTask& task, const WatchRegisters& wish) {
 Fired take_fired(PtraceTask& task, const WatchRegisters& now) {
   const uint8_t fired = read_fired(task.id);
   const bool ours = fired != 0 || task.trap_to_come;
-  Fired out{ours, 0};
+  Fired out{ours, {}};
   const auto bits = static_cast<uint8_t>(fired | std::exchange(task.fired, 0));
   task.trap_to_come = false;
   for (size_t i = 0; i < now.all.size(); ++i)
-    if (((bits >> i) & 1) != 0 && task.serials[i] == now.all[i].serial && now.all[i].watch >= 0)
-      out.watches |= static_cast<uint8_t>(1U << now.all[i].watch);
+    if (((bits >> i) & 1) != 0 && task.serials[i] == now.all[i].serial && now.all[i].watch != 0)
+      out.watches.push_back(now.all[i].watch);
   return out;
 }
 

@@ -20,7 +20,7 @@ struct WatchRegisters {
     WatchPiece piece;  // size 0: free
     bool reads_too = false;
     int except = 0;       // a task
-    int watch = -1;       // to whose pieces it belongs
+    uint64_t watch = 0;   // to whose pieces it belongs; 0: none
     uint64_t serial = 0;  // another one whenever it changes
   };
   std::array<Register, Backend::kRegisters> all;
@@ -48,7 +48,7 @@ bool clear_watchpoints(PtraceTask& task);
 // At a SIGTRAP of a debug register.
 struct Fired {
   bool ours = false;
-  uint8_t watches = 0;  // bit n: watch n; none: of watches that are over
+  std::vector<uint64_t> watches;  // none: of watches that are over
 };
 Fired take_fired(PtraceTask& task, const WatchRegisters& now);
 
