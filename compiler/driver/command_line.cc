@@ -74,6 +74,15 @@ bool lists_thread(std::string_view values) {
                      [](std::string_view part) { return part == "thread" || part == "all"; });
 }
 
+// Named by its year, or by its name before it had one. Without -std= the compilers that we have a
+// plugin for take an older one.
+bool is_cxx20(std::string_view standard) {
+  for (const std::string_view dialect : {"c++", "gnu++"})
+    if (standard.starts_with(dialect))
+      return one_of(standard.substr(dialect.size()), {"2a", "20", "2b", "23", "2c", "26"});
+  return false;
+}
+
 class IntentReader {
  public:
   Intent read(const std::vector<Word>& words) {
@@ -97,9 +106,11 @@ class IntentReader {
 
  private:
   void input(const std::string& word) {
+    intent_.inputs.push_back(word);
     switch (kind_of(word, language_)) {
       case Kind::kCode:
         intent_.compiles = true;
+        intent_.sources.push_back(word);
         break;
       case Kind::kAssembler:
         intent_.assembles = true;
@@ -147,6 +158,8 @@ class IntentReader {
     if (one_of(word, {"-ffreestanding", "-fno-hosted", "-mcmodel=kernel"}))
       intent_.freestanding = true;
     if (one_of(word, {"-fhosted", "-fno-freestanding"})) intent_.freestanding = false;
+    for (const std::string_view prefix : {"-std=", "--std="})
+      if (word.starts_with(prefix)) intent_.cxx20 = is_cxx20(word.substr(prefix.size()));
     sanitizer(word);
   }
 

@@ -25,7 +25,10 @@ struct Intent {
   bool freestanding = false;    // kernels, boot code: no runtime there
   bool thread_off = false;      // -fno-sanitize=thread (or all) came last
   bool other_sanitizer = false;
-  bool syntax_only = false;  // -E, -M, -fsyntax-only: no code generation
+  bool cxx20 = false;                // -std= says C++20 or later
+  bool syntax_only = false;          // -E, -M, -fsyntax-only: no code generation
+  std::vector<std::string> sources;  // code, in order
+  std::vector<std::string> inputs;   // sources, objects, archives
 
   bool links() const {
     return !asks_something && !stops_early && !headers_only &&

@@ -11,7 +11,7 @@
 namespace deadheat::driver {
 namespace {
 
-Installation installed() { return {"/x/lib/deadheat", true, true, 19}; }
+Installation installed() { return {"/x/lib/deadheat", true, true, 19, 19, false}; }
 
 Toolchain gcc() { return {{"gcc"}, "/usr/bin/gcc", Family::kGcc, ""}; }
 Toolchain clang(const std::string& name = "clang-19") {
@@ -36,13 +36,29 @@ TEST(Plan, QuestionsAreHandedOn) {
 }
 
 TEST(Plan, Compile) {
-  EXPECT_EQ(planned({"-c", "a.c"}, gcc()), "gcc -fsanitize=thread -c a.c");
+  EXPECT_EQ(planned({"-c", "a.c"}, gcc()), "gcc -fsanitize=thread -c a.c -Wno-tsan");
   EXPECT_EQ(planned({"-c", "a.c"}, clang()), "clang-19 " + kPlugin + "-fsanitize=thread -c a.c");
   EXPECT_EQ(planned({"-c", "a.c"}, clang("clang-18")), "clang-18 -fsanitize=thread -c a.c");
   EXPECT_EQ(planned({"-E", "-"}, clang()), "clang-19 -fsanitize=thread -E -");
-  EXPECT_EQ(planned({"a.h"}, gcc()), "gcc -fsanitize=thread a.h");
-  EXPECT_EQ(planned({"-c", "-x", "c", "a.o"}, gcc()), "gcc -fsanitize=thread -c -x c a.o");
+  EXPECT_EQ(planned({"a.h"}, gcc()), "gcc -fsanitize=thread a.h -Wno-tsan");
+  EXPECT_EQ(planned({"-c", "-x", "c", "a.o"}, gcc()),
+            "gcc -fsanitize=thread -c -x c a.o -Wno-tsan");
+  EXPECT_EQ(planned({"-E", "a.c"}, gcc()), "gcc -fsanitize=thread -E a.c");
+  EXPECT_EQ(planned({"-Werror=tsan", "a.c"}, gcc()),
+            "gcc " + kSpecs + kFront + "-Werror=tsan a.c -Wno-tsan" + kBack);
   EXPECT_EQ(planned({"-c", "-o", "a.c", "b.s"}, gcc()), "gcc -c -o a.c b.s");
+}
+
+TEST(Plan, Cxx20HasAPluginOfItsOwn) {
+  const std::string cxx20 = "-fpass-plugin=/x/lib/deadheat/deadheat_pass_cxx20.so ";
+  for (const char* standard : {"-std=c++20", "-std=gnu++2a", "--std=c++23", "-std=c++26"})
+    EXPECT_EQ(planned({standard, "-c", "a.cc"}, clang()),
+              "clang-19 " + cxx20 + "-fsanitize=thread " + standard + " -c a.cc");
+  for (const char* standard : {"-std=c++17", "-std=gnu++2a -std=c++14", "-std=c2x", "-std=gnu17"}) {
+    std::vector<std::string> words = {"-c", "a.cc"};
+    for (const std::string_view word : split(standard, ' ')) words.emplace_back(word);
+    EXPECT_EQ(planned(words, clang()).find(cxx20), std::string::npos) << standard;
+  }
 }
 
 TEST(Plan, NotInstrumented) {
@@ -53,7 +69,8 @@ TEST(Plan, NotInstrumented) {
 }
 
 TEST(Plan, Link) {
-  EXPECT_EQ(planned({"a.o", "-o", "a"}, gcc()), "gcc " + kSpecs + kFront + "a.o -o a" + kBack);
+  EXPECT_EQ(planned({"a.o", "-o", "a"}, gcc()),
+            "gcc " + kSpecs + kFront + "a.o -o a -Wno-tsan" + kBack);
   EXPECT_EQ(planned({"a.o"}, clang()), "clang-19 " + kFront + "a.o" + kBack);
   EXPECT_EQ(planned({"a.c"}, clang()), "clang-19 " + kPlugin +
                                            "-fsanitize=thread -fno-sanitize-link-runtime " +

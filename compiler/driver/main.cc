@@ -1,7 +1,8 @@
 // deadheat-cc and deadheat-c++: stand in for gcc or clang, and become it.
 //
-// One exec, no child process, no word of its own unless something cannot be done. What is added to
-// the command line is decided in plan.cc; this file looks around and hands over.
+// One exec, no child process (but for --scan with another compiler than clang 19), no word of its
+// own unless something cannot be done. What is added to the command line is decided in plan.cc;
+// this file looks around and hands over.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -10,8 +11,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "compiler/driver/keep.h"
 #include "compiler/driver/plan.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 namespace deadheat::driver {
 namespace {
@@ -35,6 +38,7 @@ Installation look_around() {
   found.has_library = exists("libdeadheat.so");
   found.has_specs = exists("gcc.specs");
   found.plugin_major = exists("deadheat_pass.so") ? DEADHEAT_PASS_MAJOR : 0;
+  found.keeper_major = exists("deadheat_keep.so") ? DEADHEAT_PASS_MAJOR : 0;
   return found;
 }
 
@@ -78,12 +82,19 @@ int run(int argc, char** argv) {
   if (!toolchain) return fail(name, toolchain.error());
   if (!toolchain->warning.empty())
     std::fprintf(stderr, "%s: %s\n", name.c_str(), toolchain->warning.c_str());
-  const Installation installation = look_around();
-  Result<Plan> plan = make_plan({argv + 1, argv + argc}, toolchain.value(), installation);
+  Installation installation = look_around();
+  std::vector<std::string> arguments(argv + 1, argv + argc);
+  installation.keeps_bitcode = take_scan_word(arguments);
+  if (installation.keeps_bitcode &&
+      needs_second_compiler(arguments, toolchain.value(), installation))
+    add_kept_bitcode(arguments, cxx ? Language::kCxx : Language::kC);
+  Result<Plan> plan = make_plan(arguments, toolchain.value(), installation);
   if (!plan) return fail(name, plan.error());
   // ccache does not know what a pass plugin is: its content belongs to the key.
-  if (plan->uses_plugin)
-    ::setenv("CCACHE_EXTRAFILES_TO_HASH", (installation.folder + "/deadheat_pass.so").c_str(), 0);
+  std::vector<std::string> plugins;
+  if (plan->uses_plugin) plugins.push_back(installation.folder + "/deadheat_pass.so");
+  if (plan->uses_keeper) plugins.push_back(installation.folder + "/deadheat_keep.so");
+  if (!plugins.empty()) ::setenv("CCACHE_EXTRAFILES_TO_HASH", join(plugins, ":").c_str(), 0);
   return become(name, std::move(plan).value());
 }
 

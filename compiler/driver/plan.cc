@@ -1,10 +1,12 @@
 #include "compiler/driver/plan.h"
 
+#include "abi/regions.h"
+
 namespace deadheat::driver {
 namespace {
 
-std::string plugin_path(const Installation& installation) {
-  return installation.folder + "/deadheat_pass.so";
+std::string plugin_path(const Installation& installation, bool cxx20) {
+  return installation.folder + "/" + (cxx20 ? DEADHEAT_PASS_CXX20 : "deadheat_pass.so");
 }
 
 // A compilation that ends before the link can say what it means. One that goes on to the link must
@@ -19,7 +21,7 @@ void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
   const bool clang = toolchain.family == Family::kClang;
   if (intent.compiles && clang && !intent.syntax_only && installation.plugin_major > 0 &&
       clang_major(toolchain) == installation.plugin_major) {
-    out.push_back("-fpass-plugin=" + plugin_path(installation));
+    out.push_back("-fpass-plugin=" + plugin_path(installation, intent.cxx20));
     plan.uses_plugin = true;
   }
   if (!intent.links()) {
@@ -31,6 +33,28 @@ void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
   } else if (intent.compiles) {
     out.insert(out.end(), {"-fsanitize=thread", "-fno-sanitize-link-runtime"});
   }
+}
+
+// gcc warns that the thread sanitizer's runtime does not know fences; ours does. Behind the user's
+// words, so that -Werror and -Werror=tsan do not end a build for it; in a link for its link-time
+// optimisation.
+void add_warnings(const Intent& intent, const Toolchain& toolchain, std::vector<std::string>& out) {
+  if (toolchain.family == Family::kGcc && !intent.syntax_only &&
+      (intent.compiles || intent.links()))
+    out.emplace_back("-Wno-tsan");
+}
+
+// clang 19 keeps its bitcode by itself; for others keep.cc has run it before. Candidates name lines
+// and fields, so there is debug information unless the user's own words, which follow, say no.
+void add_keeper(const Intent& intent, const Toolchain& toolchain, const Installation& installation,
+                Plan& plan) {
+  if (!installation.keeps_bitcode || !intent.compiles || intent.syntax_only ||
+      toolchain.family != Family::kClang || installation.keeper_major == 0 ||
+      clang_major(toolchain) != installation.keeper_major)
+    return;
+  plan.arguments.push_back("-fpass-plugin=" + installation.folder + "/deadheat_keep.so");
+  plan.arguments.emplace_back("-g");
+  plan.uses_keeper = true;
 }
 
 // In front of everything: the first library that a program needs is the one whose interceptors win.
@@ -85,6 +109,7 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
   const Intent intent = read_intent(words);
   Plan plan;
   plan.arguments.assign(toolchain.command.begin(), toolchain.command.end());
+  add_keeper(intent, toolchain, installation, plan);
   const bool does_nothing = intent.asks_something || (!intent.compiles && !intent.links());
   const bool bare_link = intent.links() && (intent.no_libraries || intent.freestanding);
   if (does_nothing || bare_link) {
@@ -95,6 +120,7 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
   if (!intent.links()) {
     if (instruments) add_instrumentation(intent, toolchain, installation, plan);
     plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
+    if (instruments) add_warnings(intent, toolchain, plan.arguments);
     return plan;
   }
   if (intent.is_static)
@@ -108,6 +134,7 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
   if (instruments) add_instrumentation(intent, toolchain, installation, plan);
   if (adds_library) add_library_front(installation, plan.arguments);
   add_user_words(arguments, words, intent, plan);
+  if (instruments) add_warnings(intent, toolchain, plan.arguments);
   if (adds_library) add_library_back(installation, plan.arguments);
   return plan;
 }

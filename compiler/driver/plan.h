@@ -12,10 +12,12 @@ namespace deadheat::driver {
 
 // What an installation has to offer, beside the wrapper in ../lib/deadheat.
 struct Installation {
-  std::string folder;        // .../lib/deadheat
-  bool has_library = false;  // libdeadheat.so
-  bool has_specs = false;    // gcc.specs
-  int plugin_major = 0;      // clang version that deadheat_pass.so was built for; 0: no plugin
+  std::string folder;          // .../lib/deadheat
+  bool has_library = false;    // libdeadheat.so
+  bool has_specs = false;      // gcc.specs
+  int plugin_major = 0;        // clang version that deadheat_pass.so was built for; 0: no plugin
+  int keeper_major = 0;        // the same of deadheat_keep.so, which keeps bitcode for scan
+  bool keeps_bitcode = false;  // --scan
 };
 
 struct Plan {
@@ -28,6 +30,7 @@ struct Plan {
   };
   std::vector<Rewritten> response_files;
   bool uses_plugin = false;
+  bool uses_keeper = false;
 };
 
 Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,

@@ -3,6 +3,7 @@
 //   drop checks     accesses that cannot matter get !nosanitize
 //   wide accesses   ThreadSanitizer's pass skips sizes other than 1, 2, 4, 8, 16 (vectors of 32
 //                   bytes, long double): a range check in front of them
+//   last stores     relaxed stores of C++20 say that they are
 //   inline copies   which inline functions synchronise: another object's copy may run
 //   regions         calls that may leave instrumented code get begin and end
 //   functions       the section with the addresses of instrumented functions
@@ -39,6 +40,8 @@ bool instrumented(const llvm::Function& function);  // ThreadSanitizer's pass wi
 void mark_ours(llvm::Instruction& instruction);     // !nosanitize
 
 uint32_t check_wide_accesses(llvm::Function& function);
+bool compiles_cxx20();
+uint32_t mark_last_stores(llvm::Function& function);
 DropCounts drop_checks(llvm::Function& function);
 
 // The inline functions whose copy in another object could hide synchronisation (inline_copies.cc).

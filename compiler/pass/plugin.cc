@@ -48,6 +48,8 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
     const DropCounts dropped = optimizing_ ? drop_checks(function) : DropCounts{};
     const uint32_t wide = check_wide_accesses(function);
     const uint32_t regions = mark_regions(function, library, copies);
+    static const bool cxx20 = compiles_cxx20();
+    if (cxx20) mark_last_stores(function);
     llvm::OptimizationRemarkEmitter remarks(&function);
     remarks.emit([&] {
       return llvm::OptimizationRemark("deadheat", "Instrumentation", &function)

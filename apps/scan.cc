@@ -1,0 +1,156 @@
+// deadheat scan: race candidates of a whole program, from the bitcode in it. The work is done by
+// deadheat-scan, which alone is linked to LLVM; this file starts it and reports.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <cerrno>
+#include <filesystem>
+#include <memory>
+
+#include "apps/output.h"
+#include "apps/verb.h"
+#include "apps/work_folder.h"
+#include "lib/base/file.h"
+#include "lib/model/identity.h"
+#include "lib/model/json.h"
+
+namespace deadheat::apps {
+namespace {
+
+struct ScanArguments {
+  std::vector<std::string> inputs, models, entries;
+  std::string facts, explain;
+  uint64_t contexts = 12, inline_size = 40, most_checks = 2'000'000;
+  bool merge_locks = false, no_own_objects = false;
+  OutputOptions output;
+};
+
+std::string scanner() {
+  std::error_code error;
+  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "deadheat-scan")
+      .string();
+}
+
+std::vector<std::string> command_of(const ScanArguments& arguments, const std::string& findings) {
+  std::vector<std::string> words = {scanner(), "--findings", findings};
+  const auto add = [&](const char* name, const std::string& value) {
+    words.insert(words.end(), {name, value});
+  };
+  for (const std::string& model : arguments.models) add("--models", model);
+  for (const std::string& entry : arguments.entries) add("--entry", entry);
+  if (!arguments.facts.empty()) add("--facts", arguments.facts);
+  add("--contexts", std::to_string(arguments.contexts));
+  add("--inline", std::to_string(arguments.inline_size));
+  add("--most-checks", std::to_string(arguments.most_checks));
+  if (arguments.merge_locks) words.emplace_back("--merge-locks");
+  if (arguments.no_own_objects) words.emplace_back("--no-own-objects");
+  words.insert(words.end(), arguments.inputs.begin(), arguments.inputs.end());
+  return words;
+}
+
+// Its status; 128+n for a signal.
+Result<int> run_scanner(std::vector<std::string> words) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const pid_t child = ::fork();
+  if (child < 0) return errno_error("cannot run", words[0], errno);
+  if (child == 0) {
+    ::execv(argv[0], argv.data());
+    ::_exit(kCannotRun);
+  }
+  int status = 0;
+  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  }
+  return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+// Only the finding with this display id: how it was concluded, in full.
+int explain(model::FindingsFile& file, ScanArguments& arguments) {
+  std::erase_if(file.findings, [&](const model::Finding& finding) {
+    return model::display_id(finding.candidate) != arguments.explain;
+  });
+  if (file.findings.empty())
+    return fail({"no candidate is called " + arguments.explain, "the report names each: DH-..."});
+  return emit(file, arguments.output);
+}
+
+int run_scan(ScanArguments& arguments) {
+  if (::access(scanner().c_str(), X_OK) != 0)
+    return fail({"this build has no deadheat-scan, which needs LLVM 19",
+                 "apt-get install llvm-19-dev clang-19, and build Deadheat again"},
+                kCannotRun);
+  const auto work = WorkFolder::create();
+  if (!work) return fail(work.error(), kCannotRun);
+  const std::string path = work.value()->path() + "/scan.json";
+  const auto status = run_scanner(command_of(arguments, path));
+  if (!status) return fail(status.error(), kCannotRun);
+  if (status.value() > 128)
+    return fail({"the scan was ended by signal " + std::to_string(status.value() - 128),
+                 "more memory, or fewer inputs"},
+                kCannotRun);
+  if (status.value() != 0) return status.value();
+  auto file = model::read_findings(path);
+  if (!file) return fail(file.error(), kCannotRun);
+  file->origins.at(0).arguments = arguments.inputs;
+  return arguments.explain.empty() ? emit(*file, arguments.output) : explain(*file, arguments);
+}
+
+void add_choices(CLI::App& app, ScanArguments& arguments) {
+  app.add_option("--contexts", arguments.contexts,
+                 "ways to reach a function that are told apart; more are merged")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--inline", arguments.inline_size,
+                 "functions of up to so many instructions become part of their callers")
+      ->type_name("N")
+      ->check(CLI::Range(0, 10000));
+  app.add_option("--most-checks", arguments.most_checks,
+                 "pairs of accesses to one object that are compared; more are counted")
+      ->type_name("N")
+      ->check(CLI::Range(1, 1 << 30));
+  app.add_flag("--merge-locks", arguments.merge_locks,
+               "locks from one allocation site count as one lock");
+  app.add_flag("--no-own-objects", arguments.no_own_objects,
+               "do not assume that an object made for one thread belongs to it");
+}
+
+}  // namespace
+
+Verb scan_verb() {
+  return {
+      "scan", "list pairs of accesses that may race, without running the program",
+      "deadheat scan ./server --findings candidates.json -o report.html", [](CLI::App& app) {
+        auto arguments = std::make_shared<ScanArguments>();
+        app.add_option("inputs", arguments->inputs,
+                       "a program or library built with deadheat-cc --scan, objects, archives, "
+                       "bitcode files, "
+                       "or compile_commands.json")
+            ->type_name("PROGRAM")
+            ->required();
+        app.add_option("--models", arguments->models,
+                       "what library functions do, see docs/guides/scan.md")
+            ->type_name("FILE")
+            ->allow_extra_args(false)
+            ->take_all();
+        app.add_option(
+               "--entry", arguments->entries,
+               "a function of a library that may run in parallel with itself and the other entries "
+               "(without it and without main: all that is exported)")
+            ->type_name("FUNCTION")
+            ->allow_extra_args(false)
+            ->take_all();
+        app.add_option("--facts", arguments->facts,
+                       "also write which accesses were proven race-free")
+            ->type_name("FILE");
+        app.add_option("--explain", arguments->explain, "show only the candidate with this name")
+            ->type_name("DH-...");
+        add_choices(app, *arguments);
+        arguments->output.fails = report::FailOn::kRace;  // suspicions fail only if asked
+        add_output_options(app, arguments->output);
+        return std::function<int()>([arguments] { return run_scan(*arguments); });
+      }};
+}
+
+}  // namespace deadheat::apps

@@ -1,0 +1,249 @@
+#include "compiler/scan/accesses.h"
+
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+#include "compiler/scan/spins.h"
+
+namespace deadheat::scan {
+
+using model::AccessKind;
+
+AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths)
+    : points_to_(points_to), paths_(paths) {
+  find_escapes();
+}
+
+// All that is reachable from these objects.
+void AccessFinder::close(std::set<ObjectId>& objects) {
+  const Locations& locations = points_to_.locations();
+  std::vector<ObjectId> work(objects.begin(), objects.end());
+  while (!work.empty()) {
+    const ObjectId id = work.back();
+    work.pop_back();
+    const auto parts = locations.object(id).parts;
+    for (const auto& [offset, part] : parts)
+      for (const Location inner : points_to_.stored_at(part))
+        if (objects.insert(locations.object_of(inner)).second)
+          work.push_back(locations.object_of(inner));
+  }
+}
+
+void AccessFinder::find_escapes() {
+  const Locations& locations = points_to_.locations();
+  for (ObjectId id = 0; id < locations.objects(); ++id) {
+    const ObjectKind kind = locations.object(id).kind;
+    if (kind == ObjectKind::kGlobal || kind == ObjectKind::kExternal) global_.insert(id);
+  }
+  close(global_);
+  escaped_ = global_;
+  for (const llvm::Function& function : points_to_.module())
+    for (const llvm::Instruction& one : llvm::instructions(function)) {
+      const auto* call = llvm::dyn_cast<llvm::CallBase>(&one);
+      if (call == nullptr) continue;
+      for (const Started& started : points_to_.started(*call)) {
+        if (started.effect != Effect::kSpawn) continue;
+        for (const llvm::Argument& argument : started.function->args())
+          for (const Location location : points_to_.of(&argument))
+            escaped_.insert(locations.object_of(location));
+      }
+    }
+  close(escaped_);
+}
+
+bool AccessFinder::argument_leaks(const llvm::Function& function, unsigned number) {
+  if (function.isDeclaration() || number >= function.arg_size()) return false;
+  const auto [entry, fresh] = argument_leaks_.try_emplace({&function, number}, false);
+  if (!fresh) return entry->second;
+  const bool leaks_somewhere = !leaks(function.getArg(number)).at.empty();
+  return argument_leaks_[{&function, number}] = leaks_somewhere;
+}
+
+bool AccessFinder::keeps_private(const llvm::CallBase& call, unsigned number) {
+  if (const Model* model = points_to_.model_of(call)) {
+    for (const Clause& clause : *model)
+      if ((clause.effect == Effect::kSpawn && clause.c == static_cast<int>(number)) ||
+          clause.effect == Effect::kCalls)
+        return false;
+    const llvm::StringRef name = call.getCalledFunction()->getName();
+    return name != "__kmpc_fork_call" && name != "pthread_setspecific";
+  }
+  const llvm::Function* direct = call.getCalledFunction();
+  if (direct != nullptr && direct->isDeclaration()) return true;  // the rule for unknown functions
+  const auto& callees = points_to_.callees(call);
+  for (const llvm::Function* callee : callees)
+    if (argument_leaks(*callee, number)) return false;
+  return !callees.empty();
+}
+
+const AccessFinder::Leaks& AccessFinder::leaks(const llvm::Value* root) {
+  const auto [entry, fresh] = leaks_.try_emplace(root);
+  if (!fresh) return entry->second;
+  Leaks found;
+  std::set<const llvm::Value*> visited{root};
+  std::vector<const llvm::Value*> work{root};
+  while (!work.empty()) {
+    const llvm::Value* value = work.back();
+    work.pop_back();
+    for (const llvm::Use& use : value->uses()) {
+      const auto* user = llvm::dyn_cast<llvm::Instruction>(use.getUser());
+      if (user == nullptr) continue;
+      if (llvm::isa<llvm::GetElementPtrInst, llvm::PHINode, llvm::SelectInst, llvm::BitCastInst,
+                    llvm::AddrSpaceCastInst>(user)) {
+        if (visited.insert(user).second) work.push_back(user);
+      } else if (llvm::isa<llvm::LoadInst, llvm::ICmpInst, llvm::ReturnInst, llvm::MemIntrinsic,
+                           llvm::DbgInfoIntrinsic, llvm::LifetimeIntrinsic>(user)) {
+        continue;
+      } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(user)) {
+        if (store->getValueOperand() == value) found.at.push_back(user);
+      } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(user)) {
+        const bool is_private =
+            call->isArgOperand(&use) && keeps_private(*call, call->getArgOperandNo(&use));
+        if (!is_private) found.at.push_back(user);
+      } else {
+        found.at.push_back(user);
+      }
+    }
+  }
+  // Where the root is made anew, the story begins again.
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(root);
+  const llvm::BasicBlock* stop =
+      made != nullptr && !llvm::isa<llvm::AllocaInst>(made) ? made->getParent() : nullptr;
+  std::vector<const llvm::BasicBlock*> blocks;
+  const auto enter_successors = [&](const llvm::BasicBlock* block) {
+    for (const llvm::BasicBlock* next : llvm::successors(block))
+      if (next != stop && found.after.insert(next).second) blocks.push_back(next);
+  };
+  for (const llvm::Instruction* leak : found.at) enter_successors(leak->getParent());
+  while (!blocks.empty()) {
+    const llvm::BasicBlock* block = blocks.back();
+    blocks.pop_back();
+    enter_successors(block);
+  }
+  return leaks_[root] = std::move(found);
+}
+
+bool AccessFinder::is_fresh(const llvm::Value* value, const llvm::Instruction* at, int& argument) {
+  argument = -1;
+  PathId path = paths_.of(value);
+  while (paths_[path].kind == PathKind::kField || paths_[path].kind == PathKind::kElement)
+    path = paths_[path].from;
+  if (paths_[path].kind != PathKind::kRoot) return false;
+  const llvm::Value* root = paths_[path].value;
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(root);
+  const bool allocation = call != nullptr && points_to_.allocates(*call);
+  const auto* given = llvm::dyn_cast<llvm::Argument>(root);
+  if (!allocation && given == nullptr && !llvm::isa<llvm::AllocaInst>(root)) return false;
+  const Leaks& known = leaks(root);
+  if (known.after.count(at->getParent()) > 0) return false;
+  for (const llvm::Instruction* leak : known.at)
+    if (leak->getParent() == at->getParent() && leak->comesBefore(at)) return false;
+  if (given != nullptr) argument = static_cast<int>(given->getArgNo());
+  return given == nullptr;
+}
+
+// Whether nobody else can meet this access, whatever the context.
+Proof AccessFinder::judge(Access& access) {
+  const Locations& locations = points_to_.locations();
+  bool constant = true, local = true, hidden = true, any = false;
+  for (const Location location : points_to_.of(access.pointer)) {
+    const Object& object = locations.of(location);
+    any = true;
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object.site);
+    const bool escaped = escapes(locations.object_of(location));
+    constant &= (global != nullptr && global->isConstant()) || object.kind == ObjectKind::kFunction;
+    local &= object.kind == ObjectKind::kThreadLocal && !escaped;
+    hidden &= !escaped;
+  }
+  if (!any) {
+    ++nowhere_;
+    return Proof::kNone;
+  }
+  if (constant) return Proof::kConstant;
+  if (local) return Proof::kThreadLocal;
+  if (hidden) return Proof::kNeverEscapes;
+  return is_fresh(access.pointer, access.instruction, access.fresh_argument) ? Proof::kFresh
+                                                                             : Proof::kNone;
+}
+
+void AccessFinder::add(const llvm::Instruction& at, AccessKind kind, const llvm::Value* pointer,
+                       uint64_t size, std::vector<Access>& out, bool sync) {
+  Access access;
+  access.instruction = &at;
+  access.kind = kind;
+  access.pointer = pointer;
+  access.size = size;
+  access.sync = sync;
+  const Proof proof = judge(access);
+  // A copy has two accesses: it is as safe as the less safe one.
+  const auto [entry, fresh] = proofs_.try_emplace(&at, proof);
+  if (!fresh && proof == Proof::kNone) entry->second = proof;
+  if (proof != Proof::kNone) return;
+  access.path = paths_.of(pointer);
+  for (PathId path = access.path;
+       paths_[path].kind == PathKind::kField || paths_[path].kind == PathKind::kElement;
+       path = paths_[path].from)
+    access.varies |= paths_[path].kind == PathKind::kElement;
+  out.push_back(access);
+}
+
+void AccessFinder::add_call(const llvm::CallBase& call, std::vector<Access>& out) {
+  if (const auto* set = llvm::dyn_cast<llvm::AnyMemIntrinsic>(&call)) {
+    const auto* length = llvm::dyn_cast<llvm::ConstantInt>(set->getLength());
+    const uint64_t size = length == nullptr ? 0 : length->getZExtValue();
+    add(call, AccessKind::kWrite, set->getRawDest(), size, out);
+    if (const auto* copy = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call))
+      add(call, AccessKind::kRead, copy->getRawSource(), size, out);
+    return;
+  }
+  const Model* model = points_to_.model_of(call);
+  if (model == nullptr) return;
+  for (const Clause& clause : *model) {
+    if (clause.a < 0 || static_cast<unsigned>(clause.a) >= call.arg_size()) continue;
+    const llvm::Value* argument = call.getArgOperand(static_cast<unsigned>(clause.a));
+    if (!argument->getType()->isPointerTy()) continue;
+    if (clause.effect == Effect::kLock || clause.effect == Effect::kUnlock ||
+        clause.effect == Effect::kSignal)
+      add(call, AccessKind::kAtomicRead, argument, 1, out, true);
+    if (clause.effect == Effect::kReads) add(call, AccessKind::kRead, argument, 0, out);
+    if (clause.effect == Effect::kWrites) add(call, AccessKind::kWrite, argument, 0, out);
+    if (clause.effect == Effect::kFree || clause.effect == Effect::kRealloc)
+      add(call, AccessKind::kFree, argument, 0, out);
+  }
+}
+
+const std::vector<Access>& AccessFinder::find(const llvm::Function& function) {
+  const auto [entry, fresh] = found_.try_emplace(&function);
+  std::vector<Access>& out = entry->second;
+  if (!fresh) return out;
+  const llvm::DataLayout& layout = points_to_.locations().layout();
+  const auto size_of = [&](llvm::Type* type) {
+    return layout.getTypeStoreSize(type).getFixedValue();
+  };
+  for (const llvm::Instruction& one : llvm::instructions(function)) {
+    if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&one)) {
+      add(one, load->isAtomic() ? AccessKind::kAtomicRead : AccessKind::kRead,
+          load->getPointerOperand(), size_of(load->getType()), out);
+    } else if (const auto* store = llvm::dyn_cast<llvm::StoreInst>(&one)) {
+      add(one, store->isAtomic() ? AccessKind::kAtomicWrite : AccessKind::kWrite,
+          store->getPointerOperand(), size_of(store->getValueOperand()->getType()), out);
+    } else if (const auto* update = llvm::dyn_cast<llvm::AtomicRMWInst>(&one)) {
+      add(one, AccessKind::kAtomicWrite, update->getPointerOperand(), size_of(update->getType()),
+          out);
+    } else if (const auto* exchange = llvm::dyn_cast<llvm::AtomicCmpXchgInst>(&one)) {
+      add(one, AccessKind::kAtomicWrite, exchange->getPointerOperand(),
+          size_of(exchange->getNewValOperand()->getType()), out);
+    } else if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one)) {
+      add_call(*call, out);
+    }
+  }
+  mark_spins(function, out);
+  return out;
+}
+
+Proof AccessFinder::proof_of(const llvm::Instruction* instruction) const {
+  const auto found = proofs_.find(instruction);
+  return found == proofs_.end() ? Proof::kNone : found->second;
+}
+
+}  // namespace deadheat::scan

@@ -1,0 +1,75 @@
+// The memory accesses of a function: loads, stores, atomics, and what library functions do to their
+// arguments. Those that nobody else can see are left out and counted by reason (facts.h).
+#pragma once
+
+#include <llvm/IR/Instructions.h>
+
+#include <map>
+#include <vector>
+
+#include "compiler/scan/paths.h"
+#include "lib/model/candidate.h"
+
+namespace deadheat::scan {
+
+enum class Proof : uint8_t { kNone, kConstant, kThreadLocal, kNeverEscapes, kFresh };
+
+struct Access {
+  const llvm::Instruction* instruction = nullptr;
+  model::AccessKind kind = model::AccessKind::kUnknown;
+  const llvm::Value* pointer = nullptr;
+  PathId path = kNoPath;
+  uint64_t size = 0;    // 0: unknown, to the end of the object
+  bool varies = false;  // an array element by an index that is no constant
+  bool sync = false;    // use of a lock or condition: only freeing it meanwhile is a race
+  bool spins = false;   // the loop around it only waits for this
+  // Bit i: nobody else sees it while argument i of the function is fresh; allocated here: kFresh.
+  int fresh_argument = -1;
+};
+
+class AccessFinder {
+ public:
+  AccessFinder(PointsTo& points_to, Paths& paths);
+
+  // In the order of the function's instructions.
+  const std::vector<Access>& find(const llvm::Function& function);
+  Proof proof_of(const llvm::Instruction* instruction) const;
+  const std::map<const llvm::Instruction*, Proof>& proofs() const { return proofs_; }
+  // Whether other threads can reach an object: through globals, or only as what a thread was given.
+  bool escapes(ObjectId object) const { return escaped_.count(object) > 0; }
+  bool escapes_through_global(ObjectId object) const { return global_.count(object) > 0; }
+  // Whether `call` gives argument `number` to nobody else before it returns.
+  bool keeps_private(const llvm::CallBase& call, unsigned number);
+  // Whether the object behind `value` is private at `at`: made in this function, or the given
+  // argument.
+  bool is_fresh(const llvm::Value* value, const llvm::Instruction* at, int& argument);
+
+ private:
+  // Where a pointer becomes known to others, and the blocks that run after that.
+  struct Leaks {
+    std::vector<const llvm::Instruction*> at;
+    std::set<const llvm::BasicBlock*> after;
+  };
+  void find_escapes();
+  void close(std::set<ObjectId>& objects);
+  const Leaks& leaks(const llvm::Value* root);
+  bool argument_leaks(const llvm::Function& function, unsigned number);
+  void add(const llvm::Instruction& at, model::AccessKind kind, const llvm::Value* pointer,
+           uint64_t size, std::vector<Access>& out, bool sync = false);
+  void add_call(const llvm::CallBase& call, std::vector<Access>& out);
+  Proof judge(Access& access);
+
+  PointsTo& points_to_;
+  Paths& paths_;
+  std::set<ObjectId> escaped_, global_;
+  std::map<const llvm::Value*, Leaks> leaks_;
+  std::map<std::pair<const llvm::Function*, unsigned>, bool> argument_leaks_;
+  std::map<const llvm::Instruction*, Proof> proofs_;
+  std::map<const llvm::Function*, std::vector<Access>> found_;
+  uint64_t nowhere_ = 0;  // accesses through pointers of which nothing is known
+
+ public:
+  uint64_t nowhere() const { return nowhere_; }
+};
+
+}  // namespace deadheat::scan

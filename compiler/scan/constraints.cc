@@ -1,0 +1,313 @@
+#include "compiler/scan/constraints.h"
+
+#include <llvm/Analysis/ValueTracking.h>
+#include <llvm/IR/InstIterator.h>
+#include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
+
+namespace deadheat::scan {
+namespace {
+
+constexpr int64_t kWord = 8;
+constexpr int64_t kLargestValue = 64;  // bytes of a register-like value that may hold pointers
+
+// Whether values of a type can carry a pointer: integers as wide as one can too.
+bool carries_pointers(llvm::Type* type) {
+  if (type->isPointerTy() || type->isIntegerTy(64) || type->isIntegerTy(128)) return true;
+  if (auto* vector = llvm::dyn_cast<llvm::VectorType>(type))
+    return carries_pointers(vector->getElementType());
+  for (unsigned i = 0; i < type->getNumContainedTypes(); ++i)
+    if (type->isAggregateType() && carries_pointers(type->getContainedType(i))) return true;
+  return false;
+}
+
+// What a function returns when all that it returns was allocated in it and touched by nobody yet.
+bool only_passes_on(const llvm::Value* value, std::set<const llvm::Value*>& visited,
+                    const std::function<bool(const llvm::CallBase&)>& allocates, bool& any) {
+  if (!visited.insert(value).second || llvm::isa<llvm::ConstantPointerNull>(value)) return true;
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
+    for (const llvm::Value* incoming : phi->incoming_values())
+      if (!only_passes_on(incoming, visited, allocates, any)) return false;
+    return true;
+  }
+  if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(value))
+    return only_passes_on(select->getTrueValue(), visited, allocates, any) &&
+           only_passes_on(select->getFalseValue(), visited, allocates, any);
+  const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
+  if (call == nullptr || !allocates(*call)) return false;
+  for (const llvm::User* user : call->users()) {
+    if (llvm::isa<llvm::ICmpInst, llvm::PHINode, llvm::SelectInst, llvm::ReturnInst,
+                  llvm::AnyMemSetInst>(user))
+      continue;
+    return false;
+  }
+  return any = true;
+}
+
+}  // namespace
+
+void ConstraintBuilder::build() {
+  find_allocators();
+  for (llvm::GlobalVariable& global : result_.module_.globals()) initialize(global);
+  for (llvm::Function& function : result_.module_) {
+    if (function.isDeclaration()) continue;
+    visit(function);
+    if (function.getName() == "main" && function.arg_size() > 1) {
+      const ObjectId words = locations_.object(ObjectKind::kExternal, function.getArg(1));
+      solver_.contains(result_.node(function.getArg(1)), *locations_.at(words, 0));
+      solver_.contains(solver_.memory(*locations_.at(words, 0)), *locations_.at(words, 0));
+    }
+  }
+}
+
+void ConstraintBuilder::find_allocators() {
+  const auto is_allocation = [this](const llvm::CallBase& call) { return result_.allocates(call); };
+  for (bool again = true; again;) {
+    again = false;
+    for (const llvm::Function& function : result_.module_) {
+      if (function.isDeclaration() || !function.getReturnType()->isPointerTy() ||
+          result_.allocators_.contains(&function))
+        continue;
+      bool all = true, any = false;
+      std::set<const llvm::Value*> visited;
+      for (const llvm::BasicBlock& block : function)
+        if (const auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
+          all = all && only_passes_on(end->getReturnValue(), visited, is_allocation, any);
+      if (!all || !any) continue;
+      result_.allocators_.insert(&function);
+      ++result_.wrappers_;
+      again = true;
+    }
+  }
+}
+
+void ConstraintBuilder::initialize(llvm::GlobalVariable& global) {
+  const ObjectId object = locations_.object(ObjectKind::kGlobal, &global);
+  if (global.hasInitializer())
+    initialize(object, 0, *global.getInitializer(), locations_.object(object).exact);
+}
+
+void ConstraintBuilder::initialize(ObjectId object, int64_t offset, llvm::Constant& value,
+                                   bool exact) {
+  const llvm::DataLayout& layout = locations_.layout();
+  if (auto* record = llvm::dyn_cast<llvm::ConstantStruct>(&value)) {
+    const llvm::StructLayout* places = layout.getStructLayout(record->getType());
+    for (unsigned i = 0; i < record->getNumOperands(); ++i)
+      initialize(object, offset + static_cast<int64_t>(places->getElementOffset(i).getFixedValue()),
+                 *record->getOperand(i), exact);
+  } else if (auto* array = llvm::dyn_cast<llvm::ConstantArray>(&value)) {
+    const auto size = static_cast<int64_t>(
+        layout.getTypeAllocSize(array->getType()->getElementType()).getFixedValue());
+    for (unsigned i = 0; i < array->getNumOperands(); ++i)
+      initialize(object, offset + (exact ? size * i : 0), *array->getOperand(i), exact);
+  } else if (carries_pointers(value.getType()) && !llvm::isa<llvm::ConstantData>(value)) {
+    if (const auto at = locations_.at(object, offset))
+      solver_.copy(solver_.memory(*at), result_.node(&value));
+  }
+}
+
+void ConstraintBuilder::visitAllocaInst(llvm::AllocaInst& slot) {
+  solver_.contains(result_.node(&slot),
+                   *locations_.at(locations_.object(ObjectKind::kStack, &slot), 0));
+}
+
+// Values wider than a word hold several pointers.
+void ConstraintBuilder::transfer(Node value, Node pointer, llvm::Type* type, bool is_store) {
+  if (!carries_pointers(type)) return;
+  const auto size =
+      static_cast<int64_t>(locations_.layout().getTypeStoreSize(type).getFixedValue());
+  for (int64_t offset = 0; offset == 0 || (offset < size && offset < kLargestValue);
+       offset += kWord) {
+    if (is_store) {
+      solver_.store(pointer, value, offset);
+    } else {
+      solver_.load(value, pointer, offset);
+    }
+  }
+}
+
+void ConstraintBuilder::visitLoadInst(llvm::LoadInst& load) {
+  const Node pointer =
+      result_.node(load.getPointerOperand());  // made now: constants need solving too
+  if (carries_pointers(load.getType()))
+    transfer(result_.node(&load), pointer, load.getType(), false);
+}
+
+void ConstraintBuilder::visitStoreInst(llvm::StoreInst& store) {
+  const llvm::Value* value = store.getValueOperand();
+  const Node pointer = result_.node(store.getPointerOperand());
+  if (!carries_pointers(value->getType()) || llvm::isa<llvm::ConstantData>(value)) return;
+  transfer(result_.node(value), pointer, value->getType(), true);
+}
+
+void ConstraintBuilder::visitAtomicRMWInst(llvm::AtomicRMWInst& update) {
+  result_.node(update.getPointerOperand());
+  if (!carries_pointers(update.getType())) return;
+  solver_.load(result_.node(&update), result_.node(update.getPointerOperand()));
+  solver_.store(result_.node(update.getPointerOperand()), result_.node(update.getValOperand()));
+}
+
+void ConstraintBuilder::visitAtomicCmpXchgInst(llvm::AtomicCmpXchgInst& update) {
+  result_.node(update.getPointerOperand());
+  if (!carries_pointers(update.getNewValOperand()->getType())) return;
+  solver_.load(result_.node(&update), result_.node(update.getPointerOperand()));
+  solver_.store(result_.node(update.getPointerOperand()), result_.node(update.getNewValOperand()));
+}
+
+void ConstraintBuilder::visitGetElementPtrInst(llvm::GetElementPtrInst& gep) {
+  const Offsets by = offsets_of(llvm::cast<llvm::GEPOperator>(gep), locations_.layout());
+  solver_.step(result_.node(&gep), result_.node(gep.getPointerOperand()), by.fields, by.elements);
+}
+
+void ConstraintBuilder::visitReturnInst(llvm::ReturnInst& end) {
+  if (end.getReturnValue() != nullptr && carries_pointers(end.getReturnValue()->getType()))
+    solver_.copy(result_.returned(end.getFunction()), result_.node(end.getReturnValue()));
+}
+
+void ConstraintBuilder::visitInstruction(llvm::Instruction& other) {
+  if (!carries_pointers(other.getType()) || llvm::isa<llvm::LandingPadInst>(other)) return;
+  for (const llvm::Value* operand : other.operands())
+    if (carries_pointers(operand->getType()))
+      solver_.copy(result_.node(&other), result_.node(operand));
+}
+
+Node ConstraintBuilder::argument(const llvm::CallBase& call, int number) {
+  return number < 0 || static_cast<unsigned>(number) >= call.arg_size()
+             ? result_.nothing_
+             : result_.node(call.getArgOperand(static_cast<unsigned>(number)));
+}
+
+void ConstraintBuilder::allocate(const llvm::CallBase& call, Node into) {
+  solver_.contains(into, *locations_.at(locations_.object(ObjectKind::kHeap, &call), 0));
+}
+
+void ConstraintBuilder::call_back(const llvm::CallBase& call, int function, Effect effect,
+                                  Node data, unsigned as) {
+  Node target = argument(call, function);
+  if (effect == Effect::kHandler && call.getCalledFunction()->getName() == "sigaction") {
+    // The first member of struct sigaction is a union of both kinds of handler.
+    const Node loaded = solver_.add_node();
+    solver_.load(loaded, target);
+    target = loaded;
+  }
+  solver_.watch(target, [this_result = &result_, &call, effect, data, as](Location location) {
+    const Object& object = this_result->locations_.of(location);
+    if (object.kind != ObjectKind::kFunction) return;
+    auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
+    this_result->start(call, *found, effect, data, as);
+  });
+}
+
+void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& clause) {
+  switch (clause.effect) {
+    case Effect::kAlloc:
+      return allocate(call, result_.node(&call));
+    case Effect::kAllocInto: {
+      const Node made = solver_.add_node();
+      allocate(call, made);
+      return solver_.store(argument(call, clause.a), made);
+    }
+    case Effect::kRealloc:
+      // The new block holds what the old one held; it is the old one as far as names go.
+      allocate(call, result_.node(&call));
+      return solver_.copy(result_.node(&call), argument(call, clause.a));
+    case Effect::kFresh:
+      return solver_.contains(result_.node(&call),
+                              *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
+    case Effect::kReturns:
+      return solver_.copy(result_.node(&call), argument(call, clause.a));
+    case Effect::kCopies:
+      return solver_.copy_memory(argument(call, clause.a), argument(call, clause.b));
+    case Effect::kSpawn: {
+      const Node thread = solver_.add_node();
+      solver_.contains(thread, *locations_.at(locations_.object(ObjectKind::kThread, &call), 0));
+      solver_.store(argument(call, clause.a), thread);
+      return call_back(call, clause.b, clause.effect, argument(call, clause.c), 0);
+    }
+    case Effect::kJoin:
+      return solver_.store(argument(call, 1), result_.thread_results_);
+    case Effect::kOnce:
+      return call_back(call, clause.b, clause.effect, result_.nothing_, 0);
+    case Effect::kHandler:
+      return call_back(call, clause.a, clause.effect, result_.nothing_, 0);
+    case Effect::kCalls:
+      return call_back(call, clause.a, clause.effect, argument(call, clause.b),
+                       clause.c < 0 ? 0 : static_cast<unsigned>(clause.c));
+    default:
+      return;
+  }
+}
+
+void ConstraintBuilder::model(const llvm::CallBase& call, const Model& model) {
+  for (const Clause& clause : model) model_clause(call, clause);
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  if (name == "pthread_setspecific" || name == "tss_set") {
+    solver_.copy(result_.thread_specific_, argument(call, 1));
+  } else if (name == "pthread_getspecific" || name == "tss_get") {
+    solver_.copy(result_.node(&call), result_.thread_specific_);
+  } else if (name == "pthread_key_create" || name == "tss_create") {
+    call_back(call, 1, Effect::kCalls, result_.thread_specific_, 0);
+  } else if (name == "dlsym" && call.arg_size() > 1) {
+    llvm::StringRef symbol;
+    if (llvm::getConstantStringInfo(call.getArgOperand(1), symbol))
+      if (const llvm::GlobalValue* found = result_.module_.getNamedValue(symbol))
+        solver_.copy(result_.node(&call), result_.node(found));
+  } else if (name == "__kmpc_fork_call" && call.arg_size() > 2) {
+    // fork_call(where, count, outlined, shared...): outlined(thread id*, bound id*, shared...)
+    for (unsigned i = 3; i < call.arg_size(); ++i)
+      call_back(call, 2, Effect::kSpawn, argument(call, static_cast<int>(i)), i - 1);
+    call_back(call, 2, Effect::kSpawn, result_.nothing_, 0);
+  }
+}
+
+void ConstraintBuilder::intrinsic(llvm::CallBase& call, llvm::Function& callee) {
+  if (auto* transfer_call = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
+    solver_.copy_memory(result_.node(transfer_call->getRawDest()),
+                        result_.node(transfer_call->getRawSource()));
+  } else if (callee.getIntrinsicID() == llvm::Intrinsic::vastart) {
+    // The list points to an object that holds all further arguments.
+    const ObjectId rest = locations_.object(ObjectKind::kStack, call.getFunction());
+    const Node list = solver_.add_node();
+    solver_.contains(list, *locations_.at(rest, 0));
+    for (const int64_t offset : {8, 16}) solver_.store(argument(call, 0), list, offset);
+    const auto [entry, fresh] = result_.varargs_.try_emplace(call.getFunction(), 0);
+    if (fresh) entry->second = solver_.add_node();
+    solver_.copy(solver_.memory(*locations_.at(rest, 0)), entry->second);
+  } else if (callee.getIntrinsicID() == llvm::Intrinsic::vacopy) {
+    solver_.copy_memory(argument(call, 0), argument(call, 1));
+  } else {
+    visitInstruction(call);
+  }
+}
+
+void ConstraintBuilder::visitCallBase(llvm::CallBase& call) {
+  for (const llvm::Value* argument : call.args())
+    if (argument->getType()->isPointerTy()) result_.node(argument);
+  llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr)
+    if (auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(call.getCalledOperand()))
+      callee = llvm::dyn_cast_or_null<llvm::Function>(alias->getAliaseeObject());
+  if (callee == nullptr) {
+    if (call.isInlineAsm()) return;
+    ++result_.indirect_calls_;
+    result_.callees_.try_emplace(&call);
+    solver_.watch(
+        result_.node(call.getCalledOperand()), [this_result = &result_, &call](Location location) {
+          const Object& object = this_result->locations_.of(location);
+          if (object.kind != ObjectKind::kFunction) return;
+          auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
+          if (found->arg_size() <= call.arg_size()) this_result->bind(call, *found);
+        });
+    return;
+  }
+  if (callee->isIntrinsic()) return intrinsic(call, *callee);
+  if (const Model* known = result_.model_of(call)) return model(call, *known);
+  if (result_.allocators_.contains(callee)) allocate(call, result_.node(&call));
+  if (!callee->isDeclaration()) return result_.bind(call, *callee);
+  ++result_.unknown_[callee->getName().str()];
+  if (carries_pointers(call.getType()))
+    solver_.contains(result_.node(&call),
+                     *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
+}
+
+}  // namespace deadheat::scan

@@ -1,0 +1,11 @@
+// Bodies for functions of the C++ runtime that call back into the program: what libstdc++'s machine
+// code does there, as IR.
+#pragma once
+
+#include <llvm/IR/Module.h>
+
+namespace deadheat::scan {
+
+void add_library_bodies(llvm::Module& module);
+
+}  // namespace deadheat::scan

@@ -1,0 +1,107 @@
+#include "compiler/scan/locations.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/DerivedTypes.h>
+#include <llvm/IR/Instructions.h>
+
+namespace deadheat::scan {
+namespace {
+
+bool is_vtable(const llvm::Value* site) {
+  const llvm::StringRef name = site->getName();
+  return name.starts_with("_ZTV") || name.starts_with("_ZTC") || name.starts_with("_ZTT");
+}
+
+// Of malloc(24), new T, calloc(1, 24); 0 where it is not a constant.
+uint64_t allocated_size(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || call.arg_size() == 0) return 0;
+  const llvm::StringRef name = callee->getName();
+  const auto constant = [&](unsigned i) -> uint64_t {
+    const auto* value =
+        i < call.arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(i)) : nullptr;
+    return value == nullptr ? 0 : value->getZExtValue();
+  };
+  if (name == "malloc" || name.starts_with("_Znw") || name.starts_with("_Zna")) return constant(0);
+  return name == "calloc" ? constant(0) * constant(1) : 0;
+}
+
+void describe(Object& object, const llvm::DataLayout& layout) {
+  if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object.site)) {
+    object.type = global->getValueType();
+    object.exact = is_vtable(global);
+    if (global->isThreadLocal()) object.kind = ObjectKind::kThreadLocal;
+  } else if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(object.site)) {
+    if (!slot->isArrayAllocation()) object.type = slot->getAllocatedType();
+  }
+  if (const auto* call = llvm::dyn_cast<llvm::CallBase>(object.site);
+      call != nullptr && object.kind == ObjectKind::kHeap)
+    object.size = allocated_size(*call);
+  if (object.type != nullptr && object.type->isSized())
+    object.size = layout.getTypeAllocSize(object.type).getFixedValue();
+  // `extern struct T table[]` has no size here.
+  if (object.size == 0) object.type = nullptr;
+}
+
+}  // namespace
+
+int64_t first_element(llvm::Type* type, int64_t offset, const llvm::DataLayout& layout) {
+  int64_t out = 0;
+  while (type != nullptr) {
+    if (auto* array = llvm::dyn_cast<llvm::ArrayType>(type)) {
+      type = array->getElementType();
+      const auto size = static_cast<int64_t>(layout.getTypeAllocSize(type).getFixedValue());
+      if (size == 0) break;
+      offset %= size;
+    } else if (auto* record = llvm::dyn_cast<llvm::StructType>(type)) {
+      const llvm::StructLayout* places = layout.getStructLayout(record);
+      if (record->getNumElements() == 0 || offset < 0 ||
+          static_cast<uint64_t>(offset) >= places->getSizeInBytes().getFixedValue())
+        break;
+      const unsigned field = places->getElementContainingOffset(static_cast<uint64_t>(offset));
+      const auto begin = static_cast<int64_t>(places->getElementOffset(field).getFixedValue());
+      out += begin;
+      offset -= begin;
+      type = record->getElementType(field);
+    } else {
+      break;
+    }
+  }
+  return out + offset;
+}
+
+ObjectId Locations::object(ObjectKind kind, const llvm::Value* site) {
+  const auto [entry, fresh] =
+      ids_.try_emplace({site, static_cast<unsigned>(kind)}, static_cast<ObjectId>(objects_.size()));
+  if (!fresh) return entry->second;
+  Object object;
+  object.kind = kind;
+  object.site = site;
+  describe(object, layout_);
+  objects_.push_back(std::move(object));
+  return entry->second;
+}
+
+std::optional<Location> Locations::at(ObjectId id, int64_t offset) {
+  Object& object = objects_[id];
+  if (offset < 0 || (object.size > 0 && static_cast<uint64_t>(offset) > object.size)) {
+    ++out_of_object_;
+    return std::nullopt;
+  }
+  if (object.type != nullptr && !object.exact) offset = first_element(object.type, offset, layout_);
+  if (object.parts.size() >= kMostParts && !object.parts.contains(offset)) offset = 0;
+  const auto [entry, fresh] =
+      object.parts.try_emplace(offset, static_cast<Location>(where_.size()));
+  if (fresh) where_.push_back({id, offset});
+  return entry->second;
+}
+
+std::optional<Location> Locations::step(Location from, int64_t fields, int64_t elements) {
+  if (fields == 0 && elements == 0) return from;
+  const Where where = where_[from];
+  const Object& object = objects_[where.object];
+  if (object.kind == ObjectKind::kFunction || object.kind == ObjectKind::kThread) return from;
+  return at(where.object, where.offset + fields + (object.exact ? elements : 0));
+}
+
+}  // namespace deadheat::scan

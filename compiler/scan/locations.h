@@ -1,0 +1,75 @@
+// Locations: what memory is made of for the analysis. An object is a global, a function, a stack
+// slot, an allocation site, a thread (its handle) or something that a library made; a location is
+// a byte offset in one. Elements of an array share one location; vtables are exact.
+#pragma once
+
+#include <llvm/ADT/DenseMap.h>
+#include <llvm/IR/DataLayout.h>
+#include <llvm/IR/GlobalVariable.h>
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <vector>
+
+namespace deadheat::scan {
+
+using Location = uint32_t;
+using ObjectId = uint32_t;
+
+enum class ObjectKind : uint8_t {
+  kGlobal,
+  kFunction,
+  kStack,
+  kHeap,
+  kThread,
+  kExternal,
+  kThreadLocal
+};
+
+struct Object {
+  ObjectKind kind = ObjectKind::kGlobal;
+  const llvm::Value* site = nullptr;  // the global, function, alloca or call
+  llvm::Type* type = nullptr;         // where it is known
+  uint64_t size = 0;                  // 0: unknown
+  bool exact = false;                 // array elements are told apart
+  std::map<int64_t, Location> parts;
+};
+
+class Locations {
+ public:
+  explicit Locations(const llvm::DataLayout& layout) : layout_(layout) {}
+
+  ObjectId object(ObjectKind kind, const llvm::Value* site);
+  // Offsets outside of the object are no location: pointer arithmetic stays inside.
+  std::optional<Location> at(ObjectId object, int64_t offset);
+  // `fields`: offset by struct fields; `elements`: by constant array indices, for exact objects.
+  std::optional<Location> step(Location from, int64_t fields, int64_t elements);
+
+  const Object& of(Location location) const { return objects_[where_[location].object]; }
+  ObjectId object_of(Location location) const { return where_[location].object; }
+  int64_t offset_of(Location location) const { return where_[location].offset; }
+  const Object& object(ObjectId id) const { return objects_[id]; }
+  size_t objects() const { return objects_.size(); }
+  size_t size() const { return where_.size(); }
+  uint64_t out_of_object() const { return out_of_object_; }
+  const llvm::DataLayout& layout() const { return layout_; }
+
+ private:
+  struct Where {
+    ObjectId object;
+    int64_t offset;
+  };
+  static constexpr size_t kMostParts = 500;  // beyond: offset 0 stands for the rest
+
+  const llvm::DataLayout& layout_;
+  std::vector<Object> objects_;
+  std::vector<Where> where_;
+  llvm::DenseMap<std::pair<const llvm::Value*, unsigned>, ObjectId> ids_;
+  uint64_t out_of_object_ = 0;
+};
+
+// The offset with all array indices 0: elements of an array are one.
+int64_t first_element(llvm::Type* type, int64_t offset, const llvm::DataLayout& layout);
+
+}  // namespace deadheat::scan

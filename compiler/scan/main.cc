@@ -1,0 +1,160 @@
+// deadheat-scan: bitcode in, findings.json and facts out. `deadheat scan` starts it; people need
+// not. The only part of Deadheat that is linked to LLVM.
+#include <llvm/Support/TargetSelect.h>
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstring>
+#include <set>
+
+#include "compiler/scan/findings.h"
+#include "compiler/scan/prepare.h"
+#include "lib/base/file.h"
+#include "lib/base/text.h"
+#include "lib/model/json.h"
+
+namespace deadheat::scan {
+namespace {
+
+constexpr int kUsage = 2, kCannotRun = 77;
+
+struct Options {
+  std::vector<std::string> inputs, models;
+  std::string findings, facts;
+  PrepareOptions prepare;
+  ContextOptions contexts;
+  PairOptions pairs;
+  bool quiet = false;
+};
+
+int fail(const Error& error, int code) {
+  std::fprintf(stderr, "deadheat: %s\n", error.message.c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", error.hint.c_str());
+  return code;
+}
+
+// The verb has checked the words; what is wrong here was written by hand.
+Result<Options> parse(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    const std::string word = argv[i];
+    const std::string value = i + 1 < argc ? argv[i + 1] : "";
+    if (!word.starts_with("--")) {
+      options.inputs.push_back(word);
+    } else if (word == "--quiet") {
+      options.quiet = true;
+    } else if (word == "--merge-locks") {
+      options.pairs.same_site_locks = true;
+    } else if (word == "--no-own-objects") {
+      options.pairs.own_objects = false;
+    } else if (i + 1 >= argc) {
+      return Error{"unknown option " + word + ", or its value is missing", "deadheat scan --help"};
+    } else {
+      ++i;
+      if (word == "--findings") {
+        options.findings = value;
+      } else if (word == "--facts") {
+        options.facts = value;
+      } else if (word == "--models") {
+        options.models.push_back(value);
+      } else if (word == "--entry") {
+        options.contexts.entries.push_back(value);
+      } else if (word == "--contexts") {
+        options.contexts.most = std::strtoul(value.c_str(), nullptr, 10);
+      } else if (word == "--inline") {
+        options.prepare.inline_size =
+            static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 10));
+      } else if (word == "--most-checks") {
+        options.pairs.most_checks = std::strtoul(value.c_str(), nullptr, 10);
+      } else {
+        return Error{"unknown option " + word, "deadheat scan --help"};
+      }
+    }
+  }
+  if (options.inputs.empty() || options.contexts.most == 0)
+    return Error{"nothing to scan", "deadheat scan PROGRAM"};
+  return options;
+}
+
+class Progress {
+ public:
+  explicit Progress(bool quiet) : quiet_(quiet) {}
+  void say(const char* what) const {
+    if (quiet_) return;
+    rusage usage{};
+    ::getrusage(RUSAGE_SELF, &usage);
+    const double seconds =
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    std::fprintf(stderr, "deadheat: scan: %s (%.1f s, %ld MiB)\n", what, seconds,
+                 usage.ru_maxrss >> 10);
+  }
+
+ private:
+  bool quiet_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+void append(Counters& to, Counters from) {
+  to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
+}
+
+int run(const Options& options) {
+  const Progress progress(options.quiet);
+  Models models;
+  for (const std::string& path : options.models)
+    if (const Status added = models.add_file(path); !added) return fail(added.error(), kUsage);
+  Result<Program> program = load_program(options.inputs);
+  if (!program) return fail(program.error(), kCannotRun);
+  for (const std::string& problem : program->problems)
+    std::fprintf(stderr, "deadheat: scan: %s\n", problem.c_str());
+  progress.say("linked");
+  prepare(*program, models, options.prepare);
+  llvm::Module& module = *program->module;
+  PointsTo points_to(module, models);
+  points_to.solve();
+  progress.say("pointers followed");
+  Paths paths(points_to);
+  AccessFinder finder(points_to, paths);
+  Summaries summaries(module, points_to, paths, finder);
+  summaries.compute();
+  progress.say("functions summarised");
+  Contexts contexts(points_to, paths, finder, summaries, options.contexts);
+  if (!contexts.compute(module))
+    return fail({"nothing to analyse: no main, and nothing is exported", "--entry FUNCTION"},
+                kCannotRun);
+  const Parallel parallel(contexts, summaries, points_to);
+  PairFinder pairs(points_to, paths, finder, summaries, contexts, parallel, options.pairs);
+  const std::vector<Pair> found = pairs.find();
+  progress.say("accesses compared");
+  Names names(module, points_to, paths, contexts, summaries, program->path);
+  Counters counters = program->counters;
+  append(counters, points_to.counters());
+  append(counters, summaries.counters());
+  append(counters, contexts.counters());
+  append(counters, pairs.counters());
+  const std::string facts = to_facts(*program, finder, pairs.safe(), names, counters);
+  const model::FindingsFile file =
+      to_findings(*program, found, names, std::move(counters), contexts);
+  if (!options.findings.empty())
+    if (const Status written = model::write_findings(options.findings, file); !written)
+      return fail(written.error(), kUsage);
+  if (!options.facts.empty())
+    if (const Status written = write_file(options.facts, facts); !written)
+      return fail(written.error(), kUsage);
+  progress.say(("done: " + std::to_string(file.findings.size()) + " candidates").c_str());
+  return 0;
+}
+
+}  // namespace
+}  // namespace deadheat::scan
+
+int main(int argc, char** argv) {
+  using namespace deadheat::scan;
+  auto options = parse(argc, argv);
+  if (!options) return fail(options.error(), kUsage);
+  // Everything dies with the process: taking the module apart costs as long as reading it.
+  const int code = run(*options);
+  std::fflush(nullptr);
+  std::_Exit(code);
+}

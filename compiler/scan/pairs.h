@@ -1,0 +1,98 @@
+// Pairs of accesses that may race: one object, overlapping bytes, a write among them, not both
+// atomic, in parallel, without a common lock. Ranked, likeliest first.
+#pragma once
+
+#include "compiler/scan/parallel.h"
+
+namespace deadheat::scan {
+
+struct Side {
+  const AccessPoint* point = nullptr;
+  size_t context = 0;
+  const Locks* held = nullptr;  // lives as long as the finder
+};
+
+struct Pair {
+  Side a, b;
+  ObjectId object = 0;
+  int64_t offset = 0;   // where the bytes in common begin
+  int score = 0;        // 0 to 100
+  size_t ways[2] = {};  // how each side is reached
+  bool same_site_locks = false;
+  size_t aliases = 0;
+  bool ad_hoc = false;               // one side is a loop that only waits for the other
+  bool likely_ordered = false;       // by synchronisation that is no lock
+  std::vector<std::string> reasons;  // why it has this rank, the weightiest first
+};
+
+struct PairOptions {
+  size_t most_per_object = 2000;
+  size_t most_checks = 2'000'000;  // of accesses to one object
+  bool own_objects = true;         // objects made for one thread are its own
+  bool same_site_locks = false;    // locks of one allocation site count as one
+};
+
+class PairFinder {
+ public:
+  PairFinder(PointsTo& points_to, Paths& paths, const AccessFinder& finder,
+             const Summaries& summaries, const Contexts& contexts, const Parallel& parallel,
+             const PairOptions& options);
+  std::vector<Pair> find();
+  Counters counters() const;
+  // Why an access is in no pair; empty if it is in one, or nothing is proven.
+  std::map<const llvm::Instruction*, std::string> safe() const;
+
+ private:
+  // How one access is reached, as far as other accesses care.
+  struct Way {
+    size_t context;
+    size_t root;
+    Locks held;
+    Spawns alive;
+    std::set<Location> waited;
+  };
+  struct Site {
+    const AccessPoint* point;
+    std::vector<size_t> ways;
+    size_t aliases = 0;  // places that its pointer may mean
+    // What comparing it with others showed.
+    bool conflicts = false, parallel = false, left_out = false, in_pair = false;
+  };
+  struct Use {  // of an object
+    size_t site;
+    int64_t offset;
+  };
+  static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
+  enum class Guard : uint8_t { kNone, kSameSite, kCommon };
+
+  void collect();
+  void index_roots();
+  size_t add_way(size_t context, const AccessPoint& point, const llvm::Function& function);
+  void check_object(ObjectId object, const std::vector<Use>& uses, std::vector<Pair>& out);
+  bool check(ObjectId object, const Use& a, const Use& b, Pair& best);
+  Guard guard(const Way& a, const Access& access_a, const Way& b, const Access& access_b) const;
+  bool is_unique(ObjectId object) const;
+  bool is_own(ObjectId object, size_t root) const;
+  bool handed_over(const Access& access, const Way& way, const Way& other) const;
+  bool waits_for(const Way& way, size_t other_root, const Access& access) const;
+  void rank(Pair& pair, bool explain) const;
+
+  PointsTo& points_to_;
+  Paths& paths_;
+  const AccessFinder& finder_;
+  const Summaries& summaries_;
+  const Contexts& contexts_;
+  const Parallel& parallel_;
+  const PairOptions& options_;
+  std::vector<Way> ways_;
+  std::map<std::tuple<size_t, Locks, std::vector<unsigned>, std::set<Location>>, size_t>
+      known_ways_;
+  mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
+  std::vector<Site> sites_;
+  std::map<ObjectId, std::vector<Use>> uses_;
+  std::vector<std::set<Location>> signals_, barriers_;  // by root
+  std::map<const llvm::Function*, std::set<size_t>> roots_of_;
+  uint64_t checks_ = 0, capped_ = 0, own_ = 0, handed_ = 0, same_site_ = 0, dropped_ = 0;
+};
+
+}  // namespace deadheat::scan

@@ -1,0 +1,63 @@
+// Access paths: how a function gets at a lock or a piece of data, from a global, an argument or a
+// value of its own, by offsets, elements and loads. Equal paths in one activation are taken for the
+// same place: nobody swaps a lock under its users. 0 is no path.
+#pragma once
+
+#include <llvm/IR/Value.h>
+
+#include <map>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "compiler/scan/points_to.h"
+
+namespace deadheat::scan {
+
+using PathId = uint32_t;
+inline constexpr PathId kNoPath = 0;
+
+enum class PathKind : uint8_t { kRoot, kField, kElement, kLoad };
+
+struct Path {
+  PathKind kind = PathKind::kRoot;
+  PathId from = kNoPath;
+  const llvm::Value* value = nullptr;  // kRoot: where it begins; kElement: the index
+  int64_t offset = 0;                  // kField
+  int depth = 0;
+  friend auto operator<=>(const Path&, const Path&) = default;
+};
+
+class Paths {
+ public:
+  explicit Paths(PointsTo& points_to) : points_to_(points_to), paths_(1) {}
+
+  PathId of(const llvm::Value* value);
+  const Path& operator[](PathId id) const { return paths_[id]; }
+  const llvm::Value* root(PathId id) const;
+  bool is_global(PathId id) const;  // means the same in every function
+  bool is_fixed(PathId id) const;   // a global, and an offset in it
+  // `path` with its beginning `from` replaced by `to`; kNoPath if it does not begin so.
+  PathId replace(PathId path, PathId from, PathId to);
+  // The path of a callee in terms of its caller, and the other way round.
+  PathId to_caller(PathId path, const llvm::CallBase& call, const llvm::Function& callee);
+  PathId to_callee(PathId path, const llvm::CallBase& call, const llvm::Function& callee);
+  PathId load(PathId from) { return from == kNoPath ? kNoPath : add({PathKind::kLoad, from}); }
+  // The path without its last offsets and elements, and their sum.
+  std::pair<PathId, int64_t> split_offset(PathId path) const;
+  // What the address that the path names may be.
+  const std::vector<Location>& locations(PathId path);
+
+ private:
+  static constexpr int kDeepest = 8;  // longer ones begin at a value of their own
+  PathId add(Path path);
+  PathId compute(const llvm::Value* value);
+
+  PointsTo& points_to_;
+  std::vector<Path> paths_;
+  std::map<Path, PathId> ids_;
+  llvm::DenseMap<const llvm::Value*, PathId> known_;
+  std::map<PathId, std::vector<Location>> locations_;
+};
+
+}  // namespace deadheat::scan

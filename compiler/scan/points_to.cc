@@ -1,0 +1,149 @@
+#include "compiler/scan/points_to.h"
+
+#include <llvm/IR/GetElementPtrTypeIterator.h>
+#include <llvm/IR/Instructions.h>
+
+#include <algorithm>
+
+#include "compiler/scan/constraints.h"
+
+namespace deadheat::scan {
+
+Offsets offsets_of(const llvm::GEPOperator& gep, const llvm::DataLayout& layout) {
+  Offsets out;
+  bool first = true;
+  for (auto it = llvm::gep_type_begin(gep), end = llvm::gep_type_end(gep); it != end; ++it) {
+    const auto* index = llvm::dyn_cast<llvm::ConstantInt>(it.getOperand());
+    if (llvm::StructType* record = it.getStructTypeOrNull()) {
+      const auto field = static_cast<unsigned>(index->getZExtValue());
+      out.fields += static_cast<int64_t>(
+          layout.getStructLayout(record)->getElementOffset(field).getFixedValue());
+    } else if (index == nullptr) {
+      out.varies = true;
+    } else if (first && it.getIndexedType()->isIntegerTy(8)) {
+      out.fields += index->getSExtValue();  // bytes: a base class, or the struct around a member
+    } else {
+      const uint64_t size = layout.getTypeAllocSize(it.getIndexedType()).getFixedValue();
+      out.elements += index->getSExtValue() * static_cast<int64_t>(size);
+    }
+    first = false;
+  }
+  return out;
+}
+
+PointsTo::PointsTo(llvm::Module& module, const Models& models)
+    : module_(module), models_(models), locations_(module.getDataLayout()), solver_(locations_) {
+  nothing_ = solver_.add_node();
+  thread_results_ = solver_.add_node();
+  thread_specific_ = solver_.add_node();
+  ConstraintBuilder(*this).build();
+}
+
+void PointsTo::solve() { solver_.solve(); }
+
+Node PointsTo::node(const llvm::Value* value) {
+  const auto known = nodes_.find(value);
+  if (known != nodes_.end()) return known->second;
+  Node made = nothing_;
+  if (const auto* function = llvm::dyn_cast<llvm::Function>(value)) {
+    made = solver_.add_node();
+    solver_.contains(made, *locations_.at(locations_.object(ObjectKind::kFunction, function), 0));
+  } else if (const auto* alias = llvm::dyn_cast<llvm::GlobalAlias>(value)) {
+    made = node(alias->getAliasee());
+  } else if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(value)) {
+    made = solver_.add_node();
+    solver_.contains(made, *locations_.at(locations_.object(ObjectKind::kGlobal, global), 0));
+  } else if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(value);
+             gep != nullptr && llvm::isa<llvm::Constant>(value)) {
+    made = solver_.add_node();
+    const Offsets by = offsets_of(*gep, locations_.layout());
+    solver_.step(made, node(gep->getPointerOperand()), by.fields, by.elements);
+  } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value)) {
+    made = expression->getNumOperands() > 0 ? node(expression->getOperand(0)) : nothing_;
+  } else if (!llvm::isa<llvm::Constant>(value) && !value->getType()->isMetadataTy()) {
+    made = solver_.add_node();
+  }
+  nodes_[value] = made;
+  return made;
+}
+
+Node PointsTo::returned(const llvm::Function* function) {
+  const auto [entry, fresh] = returns_.try_emplace(function, 0);
+  if (fresh) entry->second = solver_.add_node();
+  return entry->second;
+}
+
+void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee) {
+  std::vector<llvm::Function*>& known = callees_[&call];
+  if (std::find(known.begin(), known.end(), &callee) != known.end()) return;
+  known.push_back(&callee);
+  unsigned i = 0;
+  for (const llvm::Argument& formal : callee.args()) {
+    if (i >= call.arg_size()) break;
+    const llvm::Value* actual = call.getArgOperand(i);
+    solver_.copy(node(&formal), node(actual));
+    if (formal.hasByValAttr()) solver_.copy_memory(node(&formal), node(actual));
+    ++i;
+  }
+  for (; i < call.arg_size() && callee.isVarArg(); ++i) {
+    const auto [entry, fresh] = varargs_.try_emplace(&callee, 0);
+    if (fresh) entry->second = solver_.add_node();
+    solver_.copy(entry->second, node(call.getArgOperand(i)));
+  }
+  // Each call of an allocator is a site of its own.
+  if (!call.getType()->isVoidTy() && !allocators_.contains(&callee))
+    solver_.copy(node(&call), returned(&callee));
+}
+
+void PointsTo::start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
+                     unsigned as) {
+  started_[&call].insert({&function, effect});
+  if (as < function.arg_size()) solver_.copy(node(function.getArg(as)), data);
+  if (effect == Effect::kSpawn) solver_.copy(thread_results_, returned(&function));
+}
+
+const Set& PointsTo::of(const llvm::Value* value) { return solver_.points_to(node(value)); }
+
+const std::vector<llvm::Function*>& PointsTo::callees(const llvm::CallBase& call) const {
+  static const std::vector<llvm::Function*> kNone;
+  const auto found = callees_.find(&call);
+  return found == callees_.end() ? kNone : found->second;
+}
+
+const std::set<Started>& PointsTo::started(const llvm::CallBase& call) const {
+  static const std::set<Started> kNone;
+  const auto found = started_.find(&call);
+  return found == started_.end() ? kNone : found->second;
+}
+
+const Model* PointsTo::model_of(const llvm::CallBase& call) const {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr) return nullptr;
+  return callee->isDeclaration() ? models_.find(callee->getName())
+                                 : models_.find_exact(callee->getName());
+}
+
+bool PointsTo::allocates(const llvm::CallBase& call) const {
+  return clause(model_of(call), Effect::kAlloc) != nullptr ||
+         (call.getCalledFunction() != nullptr && allocators_.contains(call.getCalledFunction()));
+}
+
+Counters PointsTo::counters() const {
+  uint64_t unknown_calls = 0;
+  for (const auto& [name, count] : unknown_) unknown_calls += count;
+  uint64_t unresolved = 0;
+  for (const auto& [call, callees] : callees_) unresolved += callees.empty() ? 1 : 0;
+  return {
+      {"objects", locations_.objects(), "objects (globals, stack slots, allocation sites)", false},
+      {"allocation_wrappers", wrappers_,
+       "functions only pass on what they allocate; each call of them is an allocation site", false},
+      {"steps_out_of_object", locations_.out_of_object(),
+       "steps of pointers led out of their object and were not followed", true},
+      {"indirect_calls_unresolved", unresolved,
+       "indirect calls have no known target: what they run was not seen", true},
+      {"unknown_calls", unknown_calls,
+       "calls of library functions of which nothing is known: taken to access and to lock nothing",
+       true}};
+}
+
+}  // namespace deadheat::scan

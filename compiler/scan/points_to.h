@@ -1,0 +1,71 @@
+// Which locations a value may point to, in the whole program; and, from that, the call graph.
+#pragma once
+
+#include <llvm/IR/InstrTypes.h>
+#include <llvm/IR/Module.h>
+#include <llvm/IR/Operator.h>
+
+#include <map>
+#include <set>
+#include <vector>
+
+#include "compiler/scan/models.h"
+#include "compiler/scan/solver.h"
+#include "lib/base/counter.h"
+
+namespace deadheat::scan {
+
+struct Offsets {
+  int64_t fields = 0, elements = 0;
+  bool varies = false;  // an array index that is no constant
+};
+Offsets offsets_of(const llvm::GEPOperator& gep, const llvm::DataLayout& layout);
+
+// A function that a modelled call makes run: a thread's start, a handler, a callback.
+struct Started {
+  llvm::Function* function = nullptr;
+  Effect effect = Effect::kCalls;
+  friend auto operator<=>(const Started&, const Started&) = default;
+};
+
+class PointsTo {
+ public:
+  PointsTo(llvm::Module& module, const Models& models);
+  void solve();
+
+  const Set& of(const llvm::Value* value);
+  const Set& stored_at(Location location) { return solver_.points_to(solver_.memory(location)); }
+  const std::vector<llvm::Function*>& callees(const llvm::CallBase& call) const;
+  const std::set<Started>& started(const llvm::CallBase& call) const;
+  Locations& locations() { return locations_; }
+  const Models& models() const { return models_; }
+  // The model of a call to a known function. One with a body of its own needs an exact name.
+  const Model* model_of(const llvm::CallBase& call) const;
+  bool allocates(const llvm::CallBase& call) const;  // returns a new object
+  llvm::Module& module() const { return module_; }
+  Counters counters() const;
+  const std::map<std::string, uint64_t>& unknown_functions() const { return unknown_; }
+
+ private:
+  friend class ConstraintBuilder;
+  Node node(const llvm::Value* value);
+  Node returned(const llvm::Function* function);
+  void bind(const llvm::CallBase& call, llvm::Function& callee);
+  void start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
+             unsigned as);
+
+  llvm::Module& module_;
+  const Models& models_;
+  Locations locations_;
+  Solver solver_;
+  llvm::DenseMap<const llvm::Value*, Node> nodes_;
+  llvm::DenseMap<const llvm::Function*, Node> returns_, varargs_;
+  Node nothing_, thread_results_, thread_specific_;
+  llvm::DenseMap<const llvm::CallBase*, std::vector<llvm::Function*>> callees_;
+  std::map<const llvm::CallBase*, std::set<Started>> started_;
+  std::map<std::string, uint64_t> unknown_;
+  std::set<const llvm::Function*> allocators_;
+  uint64_t indirect_calls_ = 0, wrappers_ = 0;
+};
+
+}  // namespace deadheat::scan

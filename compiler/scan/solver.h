@@ -1,0 +1,75 @@
+// Inclusion constraints, solved in waves: collapse the cycles of the copy graph, push what is new
+// along it in topological order, then let loads, stores and steps add edges, until nothing changes
+// (Pereira and Berlin, "Wave propagation and deep propagation for pointer analysis", 2009).
+#pragma once
+
+#include <llvm/ADT/DenseSet.h>
+#include <llvm/ADT/SparseBitVector.h>
+
+#include <functional>
+#include <vector>
+
+#include "compiler/scan/locations.h"
+
+namespace deadheat::scan {
+
+using Node = uint32_t;
+using Set = llvm::SparseBitVector<128>;
+
+class Solver {
+ public:
+  explicit Solver(Locations& locations) : locations_(locations) {}
+
+  Node add_node();
+  Node memory(Location location);  // what is stored there
+  void contains(Node node, Location location);
+  void copy(Node to, Node from);
+  void load(Node to, Node pointer, int64_t offset = 0);
+  void store(Node pointer, Node value, int64_t offset = 0);
+  void step(Node to, Node from, int64_t fields, int64_t elements);
+  // All that is stored in the object behind `from`, to the same offsets behind `to`.
+  void copy_memory(Node to, Node from);
+  // `changed` is told each location that the node comes to contain, some of them twice.
+  void watch(Node node, std::function<void(Location)> changed);
+
+  void solve();
+  const Set& points_to(Node node) { return sets_[find(node)]; }
+  uint64_t waves() const { return waves_; }
+
+ private:
+  enum class Kind : uint8_t { kLoad, kStore, kStep, kWatch };
+  struct Complex {
+    Kind kind;
+    Node other;
+    int64_t fields, elements;
+  };
+  struct MemoryCopy {
+    Node to, from;
+    size_t seen = 0;  // how much there was to copy the last time
+  };
+
+  Node find(Node node);
+  void add_complex(Node node, Complex complex);
+  bool add_edge(Node from, Node to);
+  void merge(Node into, Node other);
+  std::vector<Node> order_and_collapse();
+  bool propagate(const std::vector<Node>& order);
+  void apply(Node node, const Set& news);
+  void copy_objects(MemoryCopy& copy);
+
+  Locations& locations_;
+  std::vector<Node> parent_;
+  std::vector<Set> sets_, done_;
+  std::vector<std::vector<Node>> edges_;
+  std::vector<std::vector<Complex>> complex_;
+  std::vector<Node> memory_;  // by location; kNone: not yet
+  std::vector<std::function<void(Location)>> watchers_;
+  std::vector<MemoryCopy> memory_copies_;
+  llvm::DenseSet<uint64_t> known_edges_;
+  std::vector<std::pair<Node, Set>> pending_;
+  bool changed_ = false;
+  uint64_t waves_ = 0;
+  static constexpr Node kNone = ~0U;
+};
+
+}  // namespace deadheat::scan

@@ -1,0 +1,69 @@
+// How states compose, and how they meet.
+#include <algorithm>
+
+#include "compiler/scan/summary.h"
+
+namespace deadheat::scan {
+namespace {
+
+bool overlap(const std::vector<Location>& a, const std::vector<Location>& b) {
+  for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
+    if (a[i] == b[j]) return true;
+    ++(a[i] < b[j] ? i : j);
+  }
+  return false;
+}
+
+template <typename Set>
+Set intersection(const Set& a, const Set& b) {
+  Set out;
+  std::set_intersection(a.begin(), a.end(), b.begin(), b.end(), std::inserter(out, out.end()));
+  return out;
+}
+
+Spawns without(Spawns from, const Spawns& what) { return from.reset(what); }
+
+}  // namespace
+
+// The one that is named so; else any that it may be. True if one of ours was meant for certain.
+bool release(Locks& held, const Lock& lock) {
+  if (lock.path != kNoPath)
+    for (auto one = held.begin(); one != held.end(); ++one)
+      if (one->path == lock.path) {
+        held.erase(one);
+        return true;
+      }
+  std::erase_if(held, [&](const Lock& one) { return overlap(one.locations, lock.locations); });
+  return false;
+}
+
+void State::then(const State& next) {
+  if (!next.reached) {
+    reached = false;
+    return;
+  }
+  for (const Lock& lock : next.released)
+    if (!release(acquired, lock)) released.insert(lock);
+  acquired.insert(next.acquired.begin(), next.acquired.end());
+  started = without(started, next.joined);
+  started |= next.started;
+  joined |= next.joined;
+  joined.reset(next.started);
+  waited.insert(next.waited.begin(), next.waited.end());
+}
+
+void State::meet(const State& other) {
+  if (!other.reached) return;
+  if (!reached) {
+    *this = other;
+    return;
+  }
+  acquired = intersection(acquired, other.acquired);
+  for (const Lock& lock : other.released)
+    if (!released.contains(lock)) released.insert(lock);
+  started |= other.started;
+  joined &= other.joined;
+  waited.insert(other.waited.begin(), other.waited.end());
+}
+
+}  // namespace deadheat::scan

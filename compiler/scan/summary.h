@@ -1,0 +1,101 @@
+// What a function does to locks and threads, relative to its entry: at each access, at each call,
+// and in the end. Bottom up over the call graph, recursion to a fixed point.
+//
+// This is RELAY's relative lock set: `acquired` must be held, `released` may have been, both since
+// the entry. What a caller holds is added when contexts are known (contexts.h).
+#pragma once
+
+#include <llvm/ADT/SmallBitVector.h>
+#include <llvm/IR/Instructions.h>
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/scan/accesses.h"
+#include "compiler/scan/paths.h"
+
+namespace deadheat::scan {
+
+enum class LockMode : uint8_t { kShared, kExclusive };
+
+// Stands for all descriptors that one side reads from and the other writes to.
+inline constexpr Location kDescriptors = ~Location{0};
+
+struct Lock {
+  PathId path = kNoPath;            // in terms of the function; kNoPath: no name here
+  std::vector<Location> locations;  // what it may be
+  LockMode mode = LockMode::kExclusive;
+  const llvm::Instruction* taken = nullptr;  // for people; not part of what it is
+  friend bool operator==(const Lock& a, const Lock& b) {
+    return a.path == b.path && a.mode == b.mode && a.locations == b.locations;
+  }
+  friend bool operator<(const Lock& a, const Lock& b) {
+    return std::tie(a.path, a.mode, a.locations) < std::tie(b.path, b.mode, b.locations);
+  }
+};
+using Locks = std::multiset<Lock>;    // recursive locks are there twice
+using Spawns = llvm::SmallBitVector;  // by number of the spawning call
+
+struct State {
+  bool reached = false;
+  Locks acquired, released;
+  Spawns started, joined;     // may be running; certainly ended
+  std::set<Location> waited;  // may: semaphores, conditions, flags that something was waited for at
+
+  // The state after `next`, relative to the same entry as this one.
+  void then(const State& next);
+  void meet(const State& other);  // where two paths come together
+  friend bool operator==(const State&, const State&) = default;
+};
+
+struct CallPoint {
+  const llvm::CallBase* call = nullptr;
+  size_t state = 0;  // index in `states`, before the call
+};
+struct AccessPoint {
+  Access access;
+  size_t state = 0;
+};
+
+struct Summary {
+  std::vector<State> states;
+  std::vector<AccessPoint> accesses;
+  std::vector<CallPoint> calls;
+  State exit;
+  std::set<Location> signals;  // released to waiters: semaphores posted, flags stored
+  std::set<Location> barriers;
+  Spawns ever;  // started at some point
+};
+
+class Summaries {
+ public:
+  Summaries(llvm::Module& module, PointsTo& points_to, Paths& paths, AccessFinder& finder);
+  void compute();
+  const Summary& of(const llvm::Function* function) const { return summaries_.at(function); }
+  bool has(const llvm::Function* function) const { return summaries_.contains(function); }
+  const std::vector<const llvm::CallBase*>& spawns() const { return spawns_; }
+  int spawn_number(const llvm::CallBase* call) const;
+  const std::vector<llvm::Function*>& order() const { return order_; }  // callees first
+  Counters counters() const;
+
+ private:
+  friend class FunctionFlow;
+  void find_spawns();
+  void find_order();
+  State call_effect(const llvm::CallBase& call);
+
+  llvm::Module& module_;
+  PointsTo& points_to_;
+  Paths& paths_;
+  AccessFinder& finder_;
+  std::map<const llvm::Function*, Summary> summaries_;
+  std::vector<const llvm::CallBase*> spawns_;
+  llvm::DenseMap<const llvm::CallBase*, int> numbers_;
+  std::vector<llvm::Function*> order_;
+  std::vector<size_t> component_;  // of order_[i]
+  uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0;
+};
+
+}  // namespace deadheat::scan
