@@ -21,6 +21,12 @@
 #ifndef DEADHEAT_ABI_REGIONS_H_
 #define DEADHEAT_ABI_REGIONS_H_
 
+/* Beside the order of a __tsan_atomicN_store that is relaxed: of C++20 or later, where it ends the
+ * release sequences of its own thread, too. */
+#define DEADHEAT_ORDER_CXX20 (1 << 20)
+/* The name by which the driver loads the pass for such a translation unit: a link to the plugin. */
+#define DEADHEAT_PASS_CXX20 "deadheat_pass_cxx20.so"
+
 #ifdef __cplusplus
 extern "C" {
 #endif

@@ -124,10 +124,16 @@ struct dht_chunk_header {
 #define DHT_EVENT_STAMPED 0x01u   // then the stamp delta (varint)
 #define DHT_EVENT_ORDER_SHIFT 1u  // 3 bits: memory order
 #define DHT_EVENT_ORDER_MASK 0x07u
+// Besides the orders of the language: a relaxed one of C++20. A store with it ends the release
+// sequences of its own thread, too.
+#define DHT_ORDER_RELAXED_20 7u
 #define DHT_EVENT_SIZE_SHIFT 4u  // 3 bits: log2 of the size, or 7: size follows (varint)
 #define DHT_EVENT_SIZE_MASK 0x07u
 #define DHT_EVENT_SIZE_EXPLICIT 7u
 #define DHT_EVENT_FOREIGN 0x80u  // fork, join: other pid and generation follow the tid
+// Unstamped reads right after a happens-before: of the call that it stands for, which had to
+// publish before it was known how much it reads. Readers put them before that event.
+#define DHT_EVENT_EARLIER 0x80u
 
 // Record types of DHT_DOMAIN_META.
 #define DHT_META_PROCESS 0x01u  // parent pid, parent generation, text: command line

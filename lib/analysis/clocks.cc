@@ -1,5 +1,7 @@
 #include "lib/analysis/clocks.h"
 
+#include <algorithm>
+
 namespace deadheat::analysis {
 
 using order::VectorClock;
@@ -214,26 +216,68 @@ void Clocks::fence(const Event& event) {
 void Clocks::atomic_acquire(const Event& event) {
   if (!edges_.atomics || event.kind == EventKind::kWrite) return;
   const uint32_t index = atomic_ids_.find(event.address);
-  if (index == FlatIndex::kAbsent || atomics_[index].empty()) return;
+  if (index == FlatIndex::kAbsent || atomics_[index].clock.empty()) return;
   if (acquires(event.order)) {
-    join(event.thread, atomics_[index]);
+    join(event.thread, atomics_[index].clock);
   } else {
-    add(threads_[event.thread].acquire_pending, atomics_[index]);
+    add(threads_[event.thread].acquire_pending, atomics_[index].clock);
   }
 }
 
-// C++20: a store heads a new release sequence and ends the old one, also a store by the same
-// thread; a read-modify-write continues it. A relaxed write publishes what the thread's last
-// release fence saw.
+// A store ends the release sequences of other threads and continues those of its own, unless it is
+// one of C++20, which ends them all. (A releasing store knows all that they published: no
+// difference.)
+void Clocks::end_sequences(const Event& store, Atomic& atomic) {
+  const auto own = std::ranges::find_if(
+      atomic.heads, [&](const auto& head) { return head.first == store.thread; });
+  if (store.order == trace::MemoryOrder::kRelaxed20 || releases(store.order) ||
+      (own == atomic.heads.end() && atomic.head != store.thread)) {
+    atomic.clock.clear();
+    atomic.head = kNobody;
+  } else if (own != atomic.heads.end()) {
+    atomic.clock.swap(own->second);
+    atomic.head = store.thread;
+  }
+  for (auto& [thread, clock] : atomic.heads) {
+    clock.clear();
+    spare_.push_back(std::move(clock));
+  }
+  atomic.heads.clear();
+}
+
+void Clocks::add_to_sequence(ThreadId thread, Atomic& atomic, const VectorClock& clock) {
+  if (atomic.heads.empty() && atomic.head == kNobody) atomic.head = thread;
+  if (!atomic.heads.empty() || atomic.head != thread) {
+    const auto head_of = [&](ThreadId who) -> VectorClock& {
+      for (auto& [of, known] : atomic.heads)
+        if (of == who) return known;
+      if (spare_.empty()) spare_.emplace_back();
+      VectorClock& known = atomic.heads.emplace_back(who, std::move(spare_.back())).second;
+      spare_.pop_back();
+      return known;
+    };
+    if (atomic.heads.empty()) store(head_of(atomic.head), atomic.clock);
+    add(head_of(thread), clock);
+    atomic.head = kNobody;
+  }
+  add(atomic.clock, clock);
+}
+
+// A read-modify-write continues the release sequences, a store ends some. What releases heads one
+// of its own; a relaxed write heads one with what the thread's last release fence saw.
 void Clocks::atomic_release(const Event& event) {
   if (!edges_.atomics || event.kind == EventKind::kRead) return;
   const auto [index, is_new] = atomic_ids_.insert(event.address);
   if (is_new) atomics_.emplace_back();
   Thread& self = threads_[event.thread];
-  VectorClock& sequence = atomics_[index];
-  if (event.kind == EventKind::kWrite) sequence.clear();
-  if (releases(event.order)) return publish(event.thread, sequence);
-  if (!self.release_fence.empty()) add(sequence, self.release_fence);
+  Atomic& atomic = atomics_[index];
+  if (event.kind == EventKind::kWrite) end_sequences(event, atomic);
+  if (releases(event.order)) {
+    add_to_sequence(event.thread, atomic, self.clock);
+    advance(event.thread);
+  } else if (!self.release_fence.empty()) {
+    add_to_sequence(event.thread, atomic, self.release_fence);
+  }
 }
 
 // Phases of a cyclic barrier: nobody leaves before all have entered, so the first leave closes the

@@ -89,12 +89,22 @@ class Clocks {
     uint32_t holds = 0;  // by the holder; 0: free
     uint32_t readers = 0;
   };
+  // An atomic object. Release sequences of several threads may be under way: a read-modify-write
+  // continues them all, a store only those of its own thread (in C, and in C++ before 20).
+  struct Atomic {
+    order::VectorClock clock;        // what reading the object brings: all of them
+    trace::ThreadId head = kNobody;  // whose they are, if of one thread
+    std::vector<std::pair<trace::ThreadId, order::VectorClock>> heads;  // if of several: apart
+  };
   struct Barrier {
     std::map<uint64_t, std::pair<order::VectorClock, uint32_t>>
         phases;  // clock and who is still inside
     uint64_t filling = 0;
   };
 
+  static constexpr trace::ThreadId kNobody = ~trace::ThreadId{0};
+  void end_sequences(const trace::Event& store, Atomic& atomic);
+  void add_to_sequence(trace::ThreadId thread, Atomic& atomic, const order::VectorClock& clock);
   bool admit_new(trace::ThreadId thread);
   void acquire_lock(const trace::Event& event, bool exclusive);
   void release_lock(const trace::Event& event, bool exclusive);
@@ -125,7 +135,8 @@ class Clocks {
   std::vector<Lock> locks_;
   std::vector<uint64_t> lock_addresses_;
   FlatIndex atomic_ids_;
-  std::vector<order::VectorClock> atomics_;
+  std::vector<Atomic> atomics_;
+  std::vector<order::VectorClock> spare_;  // of sequences that ended: their memory is counted
   FlatIndex object_ids_[4];  // notify, semaphore, once, annotation: one address may serve as each
   std::vector<order::VectorClock> objects_[4];
   std::map<uint64_t, Barrier> barriers_;

@@ -100,11 +100,29 @@ TEST(MemoryModel, ReadModifyWriteContinuesAReleaseSequence) {
             0U);
 }
 
-TEST(MemoryModel, AStoreEndsAReleaseSequenceAlsoByTheSameThread) {
+TEST(MemoryModel, AStoreEndsTheReleaseSequencesOfOtherThreads) {
   EXPECT_EQ(
       racy(Builder().write(0).store(0, kRelease).store(2, kRelaxed).load(1, kAcquire).read(1)), 1U);
   EXPECT_EQ(
-      racy(Builder().write(0).store(0, kRelease).store(0, kRelaxed).load(1, kAcquire).read(1)), 1U);
+      racy(Builder().write(0).store(0, kRelease).store(0, kRelaxed).load(1, kAcquire).read(1)), 0U);
+  // The middle one's read-modify-write headed a sequence, too; the store after it continues only
+  // the first one's.
+  EXPECT_EQ(racy(Builder()
+                     .store(0, kRelease)
+                     .write(2)
+                     .rmw(2, kRelease)
+                     .store(0, kRelaxed)
+                     .load(1, kAcquire)
+                     .read(1)),
+            1U);
+}
+
+TEST(MemoryModel, AStoreOfCxx20EndsThoseOfItsOwnThreadToo) {
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelease).store(0, kRelaxed20).load(1, kAcquire).read(1)),
+      1U);
+  EXPECT_EQ(
+      racy(Builder().write(0).store(0, kRelease).rmw(0, kRelaxed20).load(1, kAcquire).read(1)), 0U);
 }
 
 TEST(MemoryModel, Fences) {

@@ -161,7 +161,8 @@ std::string why(const RacyPair& pair, const Options& options, std::string_view l
   }
   if (pair.near_region && loss.empty())
     text +=
-        "; a thread passed through uninstrumented code nearby, which could not have ordered them";
+        "; a thread passed through uninstrumented code nearby, and nothing was found there that "
+        "both could have synchronised on";
   return text;
 }
 

@@ -122,7 +122,8 @@ class Graph {
 
   // C++20 [atomics.order], [atomics.fences]: every head of a release sequence that the load reads
   // from, directly or through a release fence before it, synchronises with the load or with an
-  // acquire fence after it.
+  // acquire fence after it. C11 (5.1.2.4), C17, C23 and C++ before 20: a store continues the
+  // sequences of its own thread.
   void atomic_edges() {
     for (size_t l = 0; l < n_; ++l) {
       if (!is_atomic(e(l)) || e(l).kind == EventKind::kWrite) continue;
@@ -137,9 +138,15 @@ class Graph {
             break;
           }
       }
+      bool anybody = true;  // may head a sequence that goes on up to the load
+      uint32_t only = 0;    // otherwise this thread
       for (size_t w = l; w-- > 0;) {
         if (!is_atomic(e(w)) || e(w).kind == EventKind::kRead || e(w).address != e(l).address)
           continue;
+        if (!anybody && e(w).thread != only) {
+          if (e(w).kind == EventKind::kWrite) break;
+          continue;
+        }
         size_t source = n_;
         if (releases(e(w).order)) {
           source = w;
@@ -153,7 +160,10 @@ class Graph {
         }
         if (source != n_)
           for (const size_t target : targets) edge(source, target);
-        if (e(w).kind == EventKind::kWrite) break;  // heads the sequence
+        if (e(w).kind != EventKind::kWrite) continue;
+        if (e(w).order == MemoryOrder::kRelaxed20) break;
+        anybody = false;
+        only = e(w).thread;
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "lib/live/live_findings.h"
 
 #include <algorithm>
+#include <set>
 
 #include "lib/base/text.h"
 #include "lib/model/enum_names.h"
@@ -142,9 +143,12 @@ std::string LiveFindings::why(const RawRace& race, const std::string& lock_place
       is_scheduled(race)
           ? "both threads stood in front of their accesses, and nothing kept either back"
           : "no happens-before path leads from the first access to the second";
-  if (race.near_region)
-    text +=
-        "; a thread passed through uninstrumented code nearby, which could not have ordered them";
+  if (race.near_region && !is_scheduled(race))
+    text += regions_were_followed(race)
+                ? "; a thread passed through uninstrumented code nearby, and nothing was found "
+                  "there that both could have synchronised on"
+                : "; a thread passed through uninstrumented code nearby, which may have ordered "
+                  "them";
   if (!lock_places.empty()) text += "; " + lock_places;
   for (const RawAccess& access : race.accesses)
     if (access.stack_lost)
@@ -184,6 +188,38 @@ bool LiveFindings::is_scheduled(const RawRace& race) const {
   return raw_.processes()[race.process].mode == "schedule";
 }
 
+// The modules around the race whose synchronisation nobody sees: who runs them may have been
+// ordered there. By the stacks of the accesses and of the threads' creation; a call that is over
+// shows only in code with marks, and then as near_region.
+std::vector<std::string> LiveFindings::unseen_near(const RawRace& race) const {
+  const RawProcess& process = raw_.processes()[race.process];
+  std::set<std::string> modules;
+  const auto look = [&](const RawStack& stack) {
+    for (const RawPlace& place : stack) {
+      const auto found = process.modules.find(place.module);
+      if (found == process.modules.end() || found->second.instrumented != "no") continue;
+      const std::string& path = found->second.path;
+      if (!path.empty() && !is_runtime_module(path)) modules.emplace(model::basename_of(path));
+    }
+  };
+  for (const RawAccess& access : race.accesses) look(access.stack);
+  for (const RawThread& thread : race.threads) look(thread.stack);
+  return {modules.begin(), modules.end()};
+}
+
+// Code that clang built with our pass marks its calls out, and the runtime orders what they reach,
+// unless it was told to ignore them. Code that gcc built has no marks.
+bool LiveFindings::regions_were_followed(const RawRace& race) const {
+  const RawProcess& process = raw_.processes()[race.process];
+  if (process.options.find("missing=ignore") != std::string::npos) return false;
+  return std::all_of(race.accesses.begin(), race.accesses.end(), [&](const RawAccess& access) {
+    return std::any_of(access.stack.begin(), access.stack.end(), [&](const RawPlace& place) {
+      const auto found = process.modules.find(place.module);
+      return found != process.modules.end() && found->second.instrumented == "regions";
+    });
+  });
+}
+
 void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places,
                              model::Finding& finding) {
   const bool scheduled = is_scheduled(race);
@@ -196,6 +232,11 @@ void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places
   // Role 0 is accesses[1]: the earlier one, or the one that was held back.
   evidence.order = scheduled && race.first == 0 ? model::Order::kAlternate : model::Order::kPrimary;
   evidence.ordered = model::Ordered::kNo;
+  if (!scheduled && !regions_were_followed(race)) {
+    evidence.unseen = unseen_near(race);
+    if (race.near_region || !evidence.unseen.empty())
+      evidence.proof = model::Proof::kPartialHappensBefore;
+  }
   evidence.why = why(race, lock_places);
   evidence.trial = identity_.trial;
 }

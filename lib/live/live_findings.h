@@ -65,6 +65,8 @@ class LiveFindings {
   std::string why(const RawRace& race, const std::string& lock_places) const;
   void set_proof(const RawRace& race, const std::string& lock_places, model::Finding& finding);
   bool is_scheduled(const RawRace& race) const;
+  std::vector<std::string> unseen_near(const RawRace& race) const;
+  bool regions_were_followed(const RawRace& race) const;
   model::Origin origin() const;
 
   RunIdentity identity_;

@@ -130,14 +130,14 @@ TEST_F(Live, ARaceIsToldWithEverythingKnown) {
   EXPECT_EQ(finding.candidate.roles[1].site.function, "audit");
   const model::Evidence& evidence = finding.evidence.at(0);
   EXPECT_EQ(evidence.outcome, model::Outcome::kRace);
-  EXPECT_EQ(evidence.proof, model::Proof::kHappensBefore);
+  EXPECT_EQ(evidence.proof, model::Proof::kPartialHappensBefore) << "gcc marks no calls out";
   EXPECT_EQ(evidence.ordered, model::Ordered::kNo);
   EXPECT_EQ(evidence.accesses[0].thread, "T1 'teller'");
   EXPECT_EQ(evidence.accesses[0].thread_origin, "created by T0 at main() bank.c:19");
   EXPECT_EQ(evidence.accesses[0].location, "global g_accounts[2].balance");
   EXPECT_EQ(evidence.accesses[1].locks, (std::vector<std::string>{"g_lock", "M1 (for reading)"}));
   EXPECT_EQ(evidence.accesses[1].stack.size(), 2U);
-  EXPECT_NE(evidence.why.find("passed through uninstrumented code"), std::string::npos);
+  EXPECT_NE(evidence.why.find("uninstrumented code nearby, which may have"), std::string::npos);
   EXPECT_NE(evidence.why.find("M1 is the lock at 0x63, taken in main() bank.c:19"),
             std::string::npos)
       << evidence.why;
@@ -188,6 +188,42 @@ TEST_F(Live, AScheduledRaceIsSeenAtTheSameTime) {
   EXPECT_EQ(evidence.order, model::Order::kAlternate);
   EXPECT_EQ(evidence.trial->confirmer, "schedule");
   EXPECT_EQ(model::fold(file.findings[0]).state, model::VerdictState::kTrueRace);
+}
+
+TEST_F(Live, CodeThatNobodySawMakesHappensBeforePartial) {
+  const auto replaced = [&](std::string text, const std::string& from, const std::string& to) {
+    for (size_t at; (at = text.find(from)) != std::string::npos;) text.replace(at, from.size(), to);
+    return text;
+  };
+  const auto evidence = [&](const std::string& text) {
+    const model::FindingsFile file = findings(text);
+    EXPECT_EQ(file.findings.size(), 1U);
+    return file.findings.at(0).evidence.at(0);
+  };
+  const std::string alone =
+      replaced(raw("bank"), R"("near_region":true)", R"("near_region":false)");
+  EXPECT_EQ(evidence(alone).proof, model::Proof::kHappensBefore);
+  // A thread that libgomp made.
+  const std::string thread = R"("parent":0,"stack":[[3,)";
+  const std::string module =
+      R"({"t":"module","pid":70,"id":4,"path":"/usr/lib/libgomp.so.1","instrumented":"no"})"
+      "\n";
+  const std::string race = R"({"t":"race")";
+  std::string made = replaced(alone, thread, R"("parent":0,"stack":[[4,16],[3,)");
+  made.insert(made.find(race), module);
+  EXPECT_EQ(evidence(made).proof, model::Proof::kPartialHappensBefore);
+  EXPECT_EQ(evidence(made).unseen, std::vector<std::string>{"libgomp.so.1"});
+  EXPECT_EQ(
+      evidence(replaced(made, R"("instrumented":"no")", R"("instrumented":"modelled")")).proof,
+      model::Proof::kHappensBefore);
+  // Marked calls are followed, unless the user said otherwise.
+  const std::string marked =
+      replaced(raw("bank"), R"("instrumented":"yes")", R"("instrumented":"regions")");
+  EXPECT_EQ(evidence(marked).proof, model::Proof::kHappensBefore);
+  EXPECT_EQ(evidence(replaced(marked, R"("compiler":"gcc")",
+                              R"("compiler":"clang","options":"missing=ignore")"))
+                .proof,
+            model::Proof::kPartialHappensBefore);
 }
 
 TEST_F(Live, AKilledProcessAndDamagedLinesAreNamed) {

@@ -19,7 +19,7 @@ namespace deadheat::live {
 struct RawModule {
   std::string path, build_id;
   uint64_t base = 0, begin = 0, end = 0;
-  std::string instrumented;  // "no", "yes", "regions"
+  std::string instrumented;  // "no", "yes", "regions", "modelled"
 };
 
 struct RawPlace {

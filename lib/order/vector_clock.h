@@ -86,6 +86,12 @@ class BasicVectorClock {
       ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
     return true;
   }
+  // Pointwise minimum: what both know.
+  void meet(const BasicVectorClock& other) {
+    if (size_ > other.size_) size_ = other.size_;
+    for (uint32_t i = 0; i < size_; ++i)
+      ticks_[i] = ticks_[i] < other.ticks_[i] ? ticks_[i] : other.ticks_[i];
+  }
   bool assign(const BasicVectorClock& other) {
     if (other.size_ == 0) {
       size_ = 0;

@@ -133,7 +133,13 @@ bool ContainerSource::reload(Stream& stream) {
   }
   stream.decoder.extend(stream.payload.size() - ChunkDecoder::kPadding);
   Event* none = nullptr;
-  if (stream.has_pending && (stream.decoder.run(none, none) != ChunkDecoder::Stop::kPending ||
+  auto stop = ChunkDecoder::Stop::kPending;
+  // The reads that go before the pending event were given out before.
+  if (stream.has_pending) do {
+      stop = stream.decoder.run(none, none);
+    } while (stop == ChunkDecoder::Stop::kPending && stream.decoder.pending().stamp == kUnstamped &&
+             stream.pending_stamp != kUnstamped);
+  if (stream.has_pending && (stop != ChunkDecoder::Stop::kPending ||
                              stream.decoder.pending().stamp != stream.pending_stamp)) {
     break_stream(stream, "the chunk at offset " + std::to_string(chunk.offset) +
                              " changed while it was read");

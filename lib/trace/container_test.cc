@@ -6,6 +6,8 @@
 #include <thread>
 #include <tuple>
 
+#include "abi/trace_format.h"
+#include "lib/trace/decoder.h"
 #include "lib/trace/trace_fixture.h"
 
 namespace deadheat::trace {
@@ -151,6 +153,37 @@ TEST(ContainerOrder, UnstampedFollowTheirThreadsStampedEvent) {
   std::vector<uint64_t> order;
   for (const WholeEvent& event : read_all(*source)) order.push_back(event.event.address);
   EXPECT_EQ(order, (std::vector<uint64_t>{100, 0, 200, 208, 7, 108, 9}));
+}
+
+class NoContext : public DecoderContext {
+ public:
+  ThreadId thread(const StreamKey&) override { return 0; }
+};
+
+// A call publishes before it is known what it reads; the reads come out in front.
+TEST(ContainerOrder, ReadsOfASendComeBeforeIt) {
+  constexpr uint8_t kStamped = DHT_EVENT_STAMPED, kEarlier = DHT_EVENT_EARLIER;
+  const auto tag = [](int kind) { return static_cast<uint8_t>(DHT_RECORD_EVENT + kind); };
+  // length, flags, [stamp], site, address: of slot 0, each from the one before it (zigzag).
+  std::vector<uint8_t> bytes = {
+      tag(DHT_HAPPENS_BEFORE), 4, kStamped, 1, 0, 20,  // 10
+      tag(DHT_READ),           3, kEarlier, 0, 2,      // 11
+      tag(DHT_READ),           3, kEarlier, 0, 2,      // 12
+      tag(DHT_READ),           3, 0,        0, 0,      // 13: the stride is known
+      tag(DHT_READ),           3, kEarlier, 0, 0,      // 14: nothing to go before
+      tag(DHT_HAPPENS_BEFORE), 4, kStamped, 1, 0, 0,   // 15
+      tag(DHT_READ),           3, kEarlier, 0, 0};     // 16
+  const size_t size = bytes.size();
+  bytes.resize(size + ChunkDecoder::kPadding);
+  NoContext context;
+  ChunkDecoder decoder;
+  decoder.start(bytes.data(), size, 0, false, {}, 0, &context);
+  std::vector<uint64_t> order;
+  Event* none = nullptr;
+  while (decoder.run(none, none) == ChunkDecoder::Stop::kPending)
+    order.push_back(decoder.pending().event.address);
+  EXPECT_EQ(order, (std::vector<uint64_t>{11, 12, 10, 13, 14, 16, 15}));
+  EXPECT_EQ(decoder.stamp(), 2U);
 }
 
 TEST(ContainerWriter, ThreadsAppendAtOnce) {

@@ -57,6 +57,7 @@ void ChunkDecoder::start(const uint8_t* payload, size_t size, uint64_t base_stam
   context_ = context;
   events_ = 0;
   unknown_records_ = 0;
+  held_at_ = nullptr;
 }
 
 void ChunkDecoder::release_memory() {
@@ -120,7 +121,27 @@ const uint8_t* ChunkDecoder::compact_other(const uint8_t* p, uint8_t tag, Event&
   return p;
 }
 
+// The chunk's next record is a read that goes before the one just decoded.
+bool ChunkDecoder::next_is_earlier() const {
+  const uint8_t* p = p_;
+  uint64_t size = 0;
+  return p < end_ && *p == DHT_RECORD_EVENT + DHT_READ &&
+         (p = get_varint(p + 1, end_, size)) != nullptr && p < end_ && size != 0 &&
+         (*p & (DHT_EVENT_EARLIER | DHT_EVENT_STAMPED)) == DHT_EVENT_EARLIER;
+}
+
+ChunkDecoder::Stop ChunkDecoder::take_held() {
+  if (next_is_earlier()) return long_record() == Long::kEvent ? Stop::kPending : Stop::kBad;
+  pending_.event = held_;
+  pending_.stamp = held_stamp_;
+  pending_.ranges.clear();
+  pending_at_ = held_at_;
+  held_at_ = nullptr;
+  return Stop::kPending;
+}
+
 ChunkDecoder::Stop ChunkDecoder::run(Event*& out, Event* const out_end) {
+  if (held_at_ != nullptr) return take_held();
   const Event* const first = out;
   Stop stop = Stop::kEnd;
   for (;;) {
@@ -129,6 +150,13 @@ ChunkDecoder::Stop ChunkDecoder::run(Event*& out, Event* const out_end) {
     const Long what = long_record();
     if (what == Long::kSkipped) continue;
     stop = what == Long::kEvent ? Stop::kPending : what == Long::kEnd ? Stop::kEnd : Stop::kBad;
+    if (stop == Stop::kPending && pending_.event.kind == EventKind::kHappensBefore &&
+        next_is_earlier()) {
+      held_ = pending_.event;
+      held_stamp_ = pending_.stamp;
+      held_at_ = pending_at_;
+      stop = take_held();
+    }
     break;
   }
   events_ += static_cast<uint64_t>(out - first);

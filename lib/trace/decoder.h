@@ -89,6 +89,8 @@ class ChunkDecoder {
   static const uint8_t* compact_access(const uint8_t* p, uint8_t tag, Hot& hot, Event& out);
   const uint8_t* compact_other(const uint8_t* p, uint8_t tag, Event& out);
   Long long_record();
+  bool next_is_earlier() const;
+  Stop take_held();
   bool event_record(uint32_t kind, const uint8_t* p, const uint8_t* end);
   bool event_fields(Event& event, uint8_t flags, Slot& slot, const uint8_t* p, const uint8_t* end);
   bool site_record(const uint8_t* p, const uint8_t* end);
@@ -115,6 +117,10 @@ class ChunkDecoder {
   uint64_t events_ = 0;
   uint64_t unknown_records_ = 0;
   Pending pending_;
+  // An event whose reads follow it in the chunk (DHT_EVENT_EARLIER) waits here while they go first.
+  Event held_;
+  uint64_t held_stamp_ = 0;
+  const uint8_t* held_at_ = nullptr;  // null: none
 };
 
 }  // namespace deadheat::trace

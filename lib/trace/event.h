@@ -61,6 +61,7 @@ enum class MemoryOrder : uint8_t {
   kRelease,
   kAcqRel,
   kSeqCst,
+  kRelaxed20,  // relaxed, in C++20 or later: a store ends its own thread's release sequences, too
   kCount
 };
 

@@ -45,7 +45,7 @@ constexpr std::array<Names, static_cast<size_t>(EventKind::kCount)> kNames = {{
 }};
 
 constexpr std::array<std::string_view, static_cast<size_t>(MemoryOrder::kCount)> kOrders = {
-    "", "relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst"};
+    "", "relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst", "relaxed20"};
 
 // The container's numbers are for ever; the enum is the same list.
 static_assert(static_cast<int>(EventKind::kCount) == DHT_EVENT_KINDS);
@@ -55,6 +55,7 @@ static_assert(static_cast<int>(EventKind::kOnceSeen) == DHT_ONCE_SEEN &&
               static_cast<int>(EventKind::kFree) == DHT_FREE);
 static_assert(static_cast<int>(EventKind::kRegionEnd) == DHT_REGION_END);
 static_assert(static_cast<int>(EventKind::kHappensAfter) == DHT_HAPPENS_AFTER);
+static_assert(static_cast<int>(MemoryOrder::kRelaxed20) == DHT_ORDER_RELAXED_20);
 
 const Names& names(EventKind kind) {
   return kNames[kind < EventKind::kCount ? static_cast<size_t>(kind) : 0];

@@ -2,6 +2,7 @@
 // program asked for. 16-byte ones use cmpxchg16b (-mcx16).
 #pragma once
 
+#include "abi/regions.h"
 #include "runtime/common/mode.h"
 
 namespace deadheat::runtime {
@@ -9,6 +10,15 @@ namespace deadheat::runtime {
 inline MemoryOrder order_of(int order) {
   const int known = order & 0xffff;  // the upper half holds hints (lock elision)
   return known >= 0 && known <= 5 ? static_cast<MemoryOrder>(known + 1) : MemoryOrder::kSeqCst;
+}
+
+// Of a store: the pass marks the relaxed ones of C++20. Of any other, from a compiler that says
+// nothing, we assume that it continues the sequences of its own thread, as C and older C++ have it:
+// that can hide a race, never invent one.
+inline MemoryOrder order_of_store(int order) {
+  const MemoryOrder plain = order_of(order);
+  const bool marked = (order & DEADHEAT_ORDER_CXX20) != 0;
+  return marked && plain == MemoryOrder::kRelaxed ? MemoryOrder::kRelaxed20 : plain;
 }
 
 template <typename T>

@@ -48,9 +48,12 @@ inline constexpr uint64_t kForever = ~uint64_t{0};
 [[gnu::weak]] uint64_t mode_deadline(clockid_t clock, const timespec* until);
 // What a clock shows; false: what the system says.
 [[gnu::weak]] bool mode_clock(clockid_t clock, timespec* time);
-// A memory function is about to access the range.
+// A function is about to access the range.
 [[gnu::weak]] void mode_before_range(Thread* self, Address pc, Address begin, size_t size,
                                      bool write);
+// A function wrote it, and how much it would write was not known before. Not for what it read: it
+// may have handed that to others by now, who then write there in order.
+[[gnu::weak]] void mode_after_write(Thread* self, Address pc, Address begin, size_t size);
 
 // Whether the mode decides when this thread runs: it does, and is not itself at work in it.
 [[gnu::weak]] bool mode_schedules(const Thread* self);

@@ -1,13 +1,10 @@
-// What <sanitizer/tsan_interface.h> lets a program call, and the few of the common sanitizer
-// functions that make sense here.
-//
-// Fibers are not modelled: a switch orders what the fiber did before with what it does from
-// now on, and all fibers of a thread are ordered by being in it. That hides races between them.
+// What <sanitizer/tsan_interface.h> lets a program call: annotations of its own locks, order,
+// fibers and objects. interface_report.cc, interface_allocator.cc and interface_syscalls.cc have
+// what the other public headers declare, interface_unused.cc the part that means nothing here.
 #include <limits.h>
 #include <linux/futex.h>
 
 #include "runtime/common/arena.h"
-#include "runtime/common/heap.h"
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/os.h"
 
@@ -32,13 +29,37 @@ void look_again() {
   if (self() != nullptr) on_ignore_end(self(), true, true, true);
 }
 
+// Of a thread's own first one `thread` is the thread.
 struct Fiber {
-  char name;
+  deadheat::runtime::Thread* thread;  // null: the mode has none of its own for it
 };
 
 __thread Fiber* current_fiber __attribute__((tls_model("initial-exec")));
+__thread Fiber* first_fiber __attribute__((tls_model("initial-exec")));  // the thread itself
+
+bool has_fibers() { return &deadheat::runtime::mode_fiber_switch != nullptr; }
+
+Fiber* own_fiber() {
+  if (current_fiber != nullptr) return current_fiber;
+  current_fiber = deadheat::runtime::arena_new<Fiber>();
+  if (current_fiber != nullptr) current_fiber->thread = self();
+  return first_fiber = current_fiber;
+}
 
 }  // namespace
+
+namespace deadheat::runtime {
+
+void leave_fibers() {
+  if (first_fiber == nullptr) return;
+  if (current_fiber != first_fiber && has_fibers() && first_fiber->thread != nullptr &&
+      self() != nullptr)
+    mode_fiber_switch(self(), first_fiber->thread);
+  arena_free(first_fiber, sizeof(Fiber));
+  first_fiber = current_fiber = nullptr;
+}
+
+}  // namespace deadheat::runtime
 
 EXPORTED void __tsan_acquire(void* object) {
   if (self() != nullptr) on_happens_after(self(), CALLER, address_of(object));
@@ -73,7 +94,6 @@ EXPORTED void __tsan_mutex_pre_signal(void*, unsigned) { look_away(); }
 EXPORTED void __tsan_mutex_post_signal(void*, unsigned) { look_again(); }
 EXPORTED void __tsan_mutex_pre_divert(void*, unsigned) { look_again(); }
 EXPORTED void __tsan_mutex_post_divert(void*, unsigned) { look_away(); }
-EXPORTED void __tsan_check_no_mutexes_held() {}
 
 // Objects of a library that is not instrumented; the library says what its callers do to them.
 EXPORTED void* __tsan_external_register_tag(const char* type) { return const_cast<char*>(type); }
@@ -86,26 +106,42 @@ EXPORTED void __tsan_external_write(void* object, void* pc, void*) {
   if (self() != nullptr) on_range(self(), address_of(pc), address_of(object), 1, true);
 }
 
-EXPORTED void* __tsan_get_current_fiber() {
-  if (current_fiber == nullptr) current_fiber = deadheat::runtime::arena_new<Fiber>();
-  return current_fiber;
-}
+EXPORTED void* __tsan_get_current_fiber() { return own_fiber(); }
 EXPORTED void* __tsan_create_fiber(unsigned) {
   auto* const fiber = deadheat::runtime::arena_new<Fiber>();
-  if (fiber != nullptr && self() != nullptr) on_happens_before(self(), CALLER, address_of(fiber));
+  if (fiber == nullptr || self() == nullptr) return fiber;
+  if (has_fibers()) fiber->thread = on_thread_create(self(), CALLER);
+  if (fiber->thread == nullptr) on_happens_before(self(), CALLER, address_of(fiber));
   return fiber;
 }
 EXPORTED void __tsan_destroy_fiber(void* fiber) {
-  if (fiber != nullptr) deadheat::runtime::arena_free(fiber, sizeof(Fiber));
+  if (fiber == nullptr) return;
+  deadheat::runtime::Thread* const thread = static_cast<Fiber*>(fiber)->thread;
+  if (has_fibers() && thread != nullptr) deadheat::runtime::mode_fiber_end(thread);
+  deadheat::runtime::arena_free(fiber, sizeof(Fiber));
 }
-EXPORTED void __tsan_switch_to_fiber(void* fiber, unsigned) {
-  if (self() != nullptr) {
-    on_happens_before(self(), CALLER, address_of(__tsan_get_current_fiber()));
+// Right before the program switches stacks. Unless told otherwise, what was done before it happens
+// before what the other fiber does from now on.
+EXPORTED void __tsan_switch_to_fiber(void* to, unsigned flags) {
+  constexpr unsigned kNoSync = 1;
+  Fiber* const from = own_fiber();
+  auto* const fiber = static_cast<Fiber*>(to);
+  if (self() == nullptr || from == nullptr || fiber == from) return;
+  const bool modelled = has_fibers() && fiber->thread != nullptr && from->thread != nullptr;
+  if (!modelled) {
+    on_happens_before(self(), CALLER, address_of(from));
     on_happens_after(self(), CALLER, address_of(fiber));
+  } else {
+    if ((flags & kNoSync) == 0) on_happens_before(self(), CALLER, address_of(fiber));
+    deadheat::runtime::mode_fiber_switch(from->thread, fiber->thread);
+    if ((flags & kNoSync) == 0) on_happens_after(self(), CALLER, address_of(fiber));
   }
-  current_fiber = static_cast<Fiber*>(fiber);
+  current_fiber = fiber;
 }
-EXPORTED void __tsan_set_fiber_name(void*, const char*) {}
+EXPORTED void __tsan_set_fiber_name(void* fiber, const char* name) {
+  if (fiber == nullptr || static_cast<Fiber*>(fiber)->thread == nullptr) return;
+  on_thread_name(static_cast<Fiber*>(fiber)->thread, name);
+}
 
 EXPORTED void __tsan_ignore_thread_begin() {
   if (self() != nullptr) on_ignore_begin(self(), true, true, false);
@@ -113,7 +149,6 @@ EXPORTED void __tsan_ignore_thread_begin() {
 EXPORTED void __tsan_ignore_thread_end() {
   if (self() != nullptr) on_ignore_end(self(), true, true, false);
 }
-EXPORTED void __tsan_flush_memory() {}
 
 // The barrier of ThreadSanitizer's own tests, which must not order anything. The low half counts
 // arrivals, the high half is the number of threads.
@@ -135,24 +170,6 @@ EXPORTED void __tsan_testonly_barrier_wait(uint64_t* barrier) {
   }
 }
 
-namespace deadheat::runtime {
-[[gnu::weak]] size_t call_depth(const Thread*) { return 0; }
-}  // namespace deadheat::runtime
-
 EXPORTED unsigned long __tsan_testonly_shadow_stack_current_size() {
   return self() == nullptr ? 0 : deadheat::runtime::call_depth(self());
-}
-
-EXPORTED int __sanitizer_get_ownership(const volatile void* block) {
-  return deadheat::runtime::heap_owns(const_cast<const void*>(block)) ? 1 : 0;
-}
-EXPORTED size_t __sanitizer_get_allocated_size(const volatile void* block) {
-  auto* const start = const_cast<void*>(block);
-  return deadheat::runtime::heap_owns(start) ? deadheat::runtime::heap_size(start) : 0;
-}
-EXPORTED const void* __sanitizer_get_allocated_begin(const void* address) {
-  deadheat::runtime::Block block;
-  return deadheat::runtime::heap_find(address_of(address), &block)
-             ? reinterpret_cast<const void*>(block.begin)
-             : nullptr;
 }

@@ -28,12 +28,13 @@ enum class MemoryOrder : uint8_t {  // numbers of the trace format (plain = 0)
   kAcquire,
   kRelease,
   kAcqRel,
-  kSeqCst
+  kSeqCst,
+  kRelaxed20  // of C++20: a store ends the release sequences of its own thread, too
 };
 
 enum class AtomicKind : uint8_t { kLoad, kStore, kReadModifyWrite };
 
-// --- Life of the process. Called by common/start.cc.
+// --- Life of the process. Called by common/intercept/start.cc.
 void mode_start();   // once; the calling thread is thread 0 and becomes so inside (tls_self).
                      // Options are parsed and modules known.
 void mode_finish();  // the program ends in good order: flush; may be called while threads run, with
@@ -82,7 +83,15 @@ void on_once_seen(Thread* self, Address pc, Address once);
 // Everything else that orders: annotations, pipes, sockets, signals, exit handlers.
 void on_happens_before(Thread* self, Address pc, Address object);
 void on_happens_after(Thread* self, Address pc, Address object);
+// A call that hands memory to whoever receives it: `begin` is the release, before the call; `read`
+// after it says what the call read, which is known only then. It counts as read before the release:
+// a receiver may write to the memory at once.
+void on_send_begin(Thread* self, Address pc, Address object);
+void on_send_read(Thread* self, Address pc, Address begin, size_t size);
+void on_send_end(Thread* self, Address pc);
 void on_fence(Thread* self, Address pc, MemoryOrder order);
+// What was published to these numbers is forgotten; nobody comes back to them. Weak.
+void mode_forget_objects(Thread* self, Address begin, size_t size);
 
 // --- Memory. The block's header is already in place (heap.h).
 void on_alloc(Thread* self, Address pc, Address block, size_t size);
@@ -101,8 +110,36 @@ void on_function_exit(Thread* self);
 // without a stack of calls need not define it (intercept/jumps.cc).
 void on_jump(Thread* self, const Address* begin, const Address* end);
 
-// How many calls that stack holds, for tests of it. Weak, 0 in a mode without one.
+// How many calls that stack holds, for tests of it, and the calls, innermost first. Weak, 0 in a
+// mode without one.
 size_t call_depth(const Thread* self);
+size_t calls_of(const Thread* self, Address* calls, size_t room);
+size_t locks_held(const Thread* self);  // weak, too
+void mode_flush_memory();               // what can be given up; weak
+
+// --- Fibers: threads of the program's own making that share the calling one. `switch`: from now on
+// the calling thread is the other one. `end`: it never runs again. Weak: a mode without them takes
+// all fibers of a thread for one.
+[[gnu::weak]] void mode_fiber_switch(Thread* from, Thread* to);
+[[gnu::weak]] void mode_fiber_end(Thread* fiber);
+
+// --- Tasks that a library gives to its threads (OpenMP's): what one does is not ordered with what
+// else its thread does, but for what the program says. All weak: without them, what a thread does
+// is in order.
+struct TaskHandle {
+  uint32_t creator = 0;
+  uint32_t creation = 0;   // the mode's name of a stack
+  void* strand = nullptr;  // while it is put aside
+};
+// False: it will run in the order of its thread.
+bool mode_task_create(Thread* self, TaskHandle* task, Address pc);
+// The calling thread becomes the task, ordered after what was published to the object `begun`; what
+// lies deeper on its stack than `base` is new. False: it runs in the order of its thread.
+bool mode_task_enter(Thread* self, TaskHandle* task, Address begun, Address base);
+// The thread becomes what it was; a task that is not over is entered again, perhaps by another.
+void mode_task_leave(Thread* self, TaskHandle* task, bool over);
+// The program asks which thread runs it, or for something that belongs to that thread.
+void mode_thread_identity(Thread* self);
 
 // --- Signal handlers. Around the program's handler, in the thread that it interrupts. If that
 // thread was inside the mode (ThreadCommon::critical), the handler runs unseen: self() is null

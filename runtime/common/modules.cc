@@ -2,6 +2,7 @@
 
 #include <elf.h>
 #include <link.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -36,6 +37,30 @@ const char* const kKnown[] = {"libc.so",     "libc-",        "libm.so",       "l
                               "libdl.so",    "librt.so",     "ld-linux",      "libstdc++.so",
                               "libgcc_s.so", "libc++.so",    "libc++abi.so",  "libatomic.so",
                               "linux-vdso",  "libresolv.so", "libdeadheat.so"};
+
+// Modelled by what the program asks of them (openmp/): known, and their own locks order nothing.
+const char* const kPools[] = {"libgomp.so", "libomp.so", "libomp5.so", "libomp-", "libiomp5.so"};
+
+// libomp tells what it does to a tool, unless the user forbids it: then it is code like any other.
+bool is_modelled(const char* name) {
+  const char* const tool = getenv("OMP_TOOL");
+  return strncmp(name, "libgomp", 7) == 0 || tool == nullptr || strcmp(tool, "disabled") != 0;
+}
+DataRange pool_code[8];
+size_t pool_count;
+
+bool names_one(const char* name, const char* const* begin, const char* const* end) {
+  for (; begin != end; ++begin)
+    if (strncmp(name, *begin, strlen(*begin)) == 0) return true;
+  return false;
+}
+
+void add_pool(Module& module) {
+  module.known = module.pool = true;
+  if (pool_count == sizeof pool_code / sizeof pool_code[0]) return;
+  pool_code[pool_count] = module.code;
+  __atomic_store_n(&pool_count, pool_count + 1, __ATOMIC_RELEASE);
+}
 
 const char* base_name(const char* path) {
   const char* const slash = strrchr(path, '/');
@@ -97,8 +122,9 @@ void name_module(const dl_phdr_info& info, Module& module) {
     if (size < 0) strcpy(module.path, "unknown");
   }
   const char* const name = base_name(module.path);
-  for (const char* const known : kKnown)
-    if (strncmp(name, known, strlen(known)) == 0) module.known = true;
+  module.known = names_one(name, kKnown, kKnown + sizeof kKnown / sizeof *kKnown);
+  if (names_one(name, kPools, kPools + sizeof kPools / sizeof *kPools) && is_modelled(name))
+    add_pool(module);
   module.for_caller = strncmp(name, "libstdc++.so", 12) == 0 || strncmp(name, "libc++", 6) == 0;
   static const char here = 0;
   const auto inside = reinterpret_cast<Address>(&here);
@@ -270,6 +296,13 @@ bool is_outside(Address pc) {
   if (is_instrumented(pc)) return false;
   const Module* const module = find_module(pc);
   return module == nullptr || !module->known;
+}
+
+bool is_pool_code(Address pc) {
+  const size_t count = __atomic_load_n(&pool_count, __ATOMIC_ACQUIRE);
+  for (size_t i = 0; i < count; ++i)
+    if (pc >= pool_code[i].begin && pc < pool_code[i].end) return true;
+  return false;
 }
 
 bool frees_for_program(Address pc) { return answers(pc) != 0; }

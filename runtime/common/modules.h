@@ -32,6 +32,7 @@ struct Module {
   bool known = false;       // libc and the like: modelled, never a region
   bool ours = false;        // the runtime itself
   bool for_caller = false;  // the C++ library: its allocations and frees are its caller's
+  bool pool = false;        // runs the program's work in threads of its own, and is modelled
   bool unloaded = false;
   Instrumentation instrumented = Instrumentation::kNo;
   uint32_t plain_objects = 0;  // objects that called __tsan_init
@@ -51,6 +52,8 @@ void module_add_functions(const void* const* begin, const void* const* end);
 bool is_instrumented(Address pc);
 // Neither instrumented nor modelled: what code at pc does to synchronise we may not see.
 bool is_outside(Address pc);
+// Code of a library whose meaning is modelled (OpenMP): how it comes about is not looked at.
+bool is_pool_code(Address pc);
 // Whether a free() called at pc is the program's own: called by instrumented code, or by the C++
 // library on its behalf. Others (libc gives a dead thread's TLS back, a library its own blocks) are
 // ordered by means that we do not see.

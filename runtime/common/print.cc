@@ -66,21 +66,46 @@ const char* Text::c_str() {
   return begin_;
 }
 
+namespace {
+
+char chosen_path[1024];
+int chosen_fd = -1;
+
+const char* log_path() { return chosen_path[0] != '\0' ? chosen_path : runtime_options().log_path; }
+
+// A descriptor that is open already; -1: a file of its own.
+int standard_log() {
+  if (chosen_fd >= 0) return chosen_fd;
+  const char* const path = log_path();
+  if (path[0] == '\0' || strcmp(path, "stderr") == 0) return 2;
+  return strcmp(path, "stdout") == 0 ? 1 : -1;
+}
+
+}  // namespace
+
+void set_log_path(const char* path) {
+  strncpy(chosen_path, path, sizeof chosen_path - 1);
+  chosen_fd = -1;
+}
+void set_log_fd(int fd) { chosen_fd = fd; }
+
+const char* log_file() {
+  static TextBuffer<4096> path;
+  path.clear();
+  if (standard_log() < 0) (path << log_path() << '.').decimal(process_id());
+  return path.c_str();
+}
+
 // Opened for each text: reports are few, and a descriptor that the program closes or reuses would
 // put them into its files.
 void write_log(const char* text, size_t size) {
-  const Options& options = runtime_options();
-  if (options.log_path[0] == '\0' || strcmp(options.log_path, "stderr") == 0) {
-    write_all(2, text, size);
-    return;
-  }
-  if (strcmp(options.log_path, "stdout") == 0) {
-    write_all(1, text, size);
+  const int open = standard_log();
+  if (open >= 0) {
+    write_all(open, text, size);
     return;
   }
   TextBuffer<4096> path;
-  path << options.log_path << '.';
-  path.decimal(process_id());
+  (path << log_path() << '.').decimal(process_id());
   const int fd = open_file(path.c_str(), O_WRONLY | O_CREAT | O_APPEND, 0666);
   write_all(fd >= 0 ? fd : 2, text, size);
   if (fd >= 0) close_file(fd);

@@ -44,5 +44,8 @@ class TextBuffer : public Text {
 // One line to standard error, or where log_path points.
 void say(const char* line);
 void write_log(const char* text, size_t size);
+void set_log_path(const char* path);  // instead of the option
+void set_log_fd(int fd);
+const char* log_file();  // the one that reports go to; empty if it is none
 
 }  // namespace deadheat::runtime

@@ -15,7 +15,7 @@ struct ThreadCommon {
   uint32_t parent = 0;
   bool detached = false;
   bool finished = false;
-  // Depth of interceptors that do not want what they call to be seen (scope.h).
+  // Depth of interceptors that do not want what they call to be seen (intercept/signals.h).
   uint32_t inside = 0;
   uint32_t signal_depth = 0;
   // Above 0 while the mode works in this thread and may hold its locks.

@@ -4,6 +4,7 @@
 
 #include "runtime/detect/record_history.h"
 #include "runtime/detect/report.h"
+#include "runtime/detect/strands.h"
 
 #define DEADHEAT_INLINE inline __attribute__((always_inline))
 
@@ -27,24 +28,6 @@ bool conflict(Slot a, Slot b) {
 DEADHEAT_INLINE bool is_ordered(const Thread& self, Slot found) {
   const EpochEntry past = epoch_entry(found >> kIdShift);
   return past.slot == self.slot || self.clock.get(past.slot) >= past.tick;
-}
-
-// A full cell without an entry that the new one makes superfluous. The smallest loss is one that is
-// ordered before it; then a read. Among reads alone any will do: where the history stands is random
-// enough.
-__attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell, unsigned old) {
-  if (old != 0) return static_cast<unsigned>(__builtin_ctz(old));
-  const unsigned first = (reinterpret_cast<uintptr_t>(self.history.at) >> 4) % kCellSlots;
-  unsigned writes = 0, victim = first;
-  for (unsigned i = 0; i < kCellSlots; ++i)
-    writes |= (load_slot(cell.slots[i]) & kWriteBit) != 0 ? 1U << i : 0;
-  for (unsigned n = 0; n < (writes == 0 ? 1 : kCellSlots); ++n) {
-    const unsigned i = (first + n) % kCellSlots;
-    if (is_ordered(self, load_slot(cell.slots[i]))) return i;
-    if ((writes >> i & 1) == 0) victim = i;
-  }
-  ++self.evicted;
-  return victim;
 }
 
 using Lanes = __m128i;
@@ -82,6 +65,42 @@ DEADHEAT_INLINE Lanes known_order(const Thread& self, Lanes slots) {
   const Lanes older = _mm_cmpgt_epi32(unknown, flipped);
   const Lanes known = _mm_cmpgt_epi32(load(self.lanes.ordered_below), flipped);
   return either(either(own, older), but_not(known, equal(flipped, unknown, kBatchBits)));
+}
+
+// Of the thread's own entries `own` the one that least is lost with: an atomic access conflicts
+// with less than a plain one, a read with less than a write.
+unsigned least_of(const Cell& cell, unsigned own) {
+  unsigned least = static_cast<unsigned>(__builtin_ctz(own)), worth = ~0U;
+  for (; own != 0; own &= own - 1) {
+    const auto i = static_cast<unsigned>(__builtin_ctz(own));
+    const Slot slot = load_slot(cell.slots[i]);
+    const unsigned value = ((slot & kAtomicBit) == 0 ? 2 : 0) + ((slot & kWriteBit) != 0 ? 1 : 0);
+    if (value < worth) least = i, worth = value;
+  }
+  return least;
+}
+
+// A full cell without an entry that the new one makes superfluous. The smallest loss is one of
+// another thread that is ordered before the new one: of two threads neither can race with it any
+// more. Then one of its own: with a flag and data in one granule, two reads of the flag would
+// otherwise push out the read of the data between them. Then a read. Among reads alone any will do:
+// where the history stands is random enough.
+__attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell, unsigned old) {
+  constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
+  const unsigned own = bits(equal(load(cell.slots), load(self.lanes.own), kBatchBits));
+  if ((old & ~own) != 0) return static_cast<unsigned>(__builtin_ctz(old & ~own));
+  const unsigned first = (reinterpret_cast<uintptr_t>(self.history.at) >> 4) % kCellSlots;
+  const unsigned writes = with<kWriteBit>(load(cell.slots));
+  unsigned victim = first;
+  for (unsigned n = 0; n < (writes == 0 ? 1 : kCellSlots); ++n) {
+    const unsigned i = (first + n) % kCellSlots;
+    if ((own >> i & 1) != 0) continue;
+    if (is_ordered(self, load_slot(cell.slots[i]))) return i;
+    if ((writes >> i & 1) == 0) victim = i;
+  }
+  if (own != 0) return least_of(cell, own);
+  ++self.evicted;
+  return victim;
 }
 
 // False: the thread was stopped, and what it knows of the cell may be out of date. Asked before, so
@@ -256,6 +275,7 @@ void check_plain(Address address, Address pc) {
   Thread* const thread = hot.storing;
   if (__builtin_expect(thread == nullptr, 0)) return;
   Thread& self = *thread;
+  if (__builtin_expect(address - self.watched_begin < self.watched_size, 0)) bind_strand(self);
   char* const segment = peek_shadow(address);
   const bool whole = kSize >= 8 ? (address & 7) == 0 : (address & 7) + kSize <= 8;
   if (__builtin_expect(segment == no_shadow || !whole, 0))
@@ -313,6 +333,7 @@ void check_whole(Thread& self, Cell* cell, size_t count, Address at, const Acces
 
 // An entry must never be without its history: another thread may look for it at once.
 void check_access(Thread& self, const AccessInfo& access) {
+  if (access.address - self.watched_begin < self.watched_size) bind_strand(self);
   history_access(self, access.pc, access.address, access.size, history_flags(access));
   check_bytes(self, access.address, access.address + access.size, access);
 }

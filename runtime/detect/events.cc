@@ -11,9 +11,10 @@ namespace deadheat::runtime {
 
 namespace {
 
-// Told to ignore it, or by an experiment that hides what uninstrumented code does.
+// Told to ignore it, the doings of a modelled library, or by an experiment that hides what
+// uninstrumented code does.
 bool unseen(const Thread& self, Address pc) {
-  if (self.ignore_sync > 0) return true;
+  if (self.ignore_sync > 0 || is_pool_code(pc)) return true;
   return runtime_options().hide_uninstrumented_sync != 0 && is_outside(pc);
 }
 
@@ -121,6 +122,28 @@ void on_happens_before(Thread* self, Address pc, Address object) {
 }
 void on_happens_after(Thread* self, Address pc, Address object) {
   take(*self, pc, object, SyncKind::kAnnotation);
+}
+
+// The tick that was published goes on until the end: what the call read belongs to it. A signal
+// handler that ends it meanwhile makes that impossible; then the read is not looked at.
+void on_send_begin(Thread* self, Address pc, Address object) {
+  if (unseen(*self, pc)) return;
+  const Busy busy(*self);
+  look_again(*self);
+  publish_to(*self, object, SyncKind::kAnnotation);
+  self->sending = self->tick;
+}
+
+void on_send_read(Thread* self, Address pc, Address begin, size_t size) {
+  if (self->sending != 0 && self->sending != self->tick) return;
+  on_range(self, pc, begin, size, false);
+}
+
+void on_send_end(Thread* self, Address) {
+  if (self->sending == 0) return;
+  const Busy busy(*self);
+  advance(*self);
+  self->sending = 0;
 }
 
 namespace {

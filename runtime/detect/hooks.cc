@@ -104,15 +104,30 @@ void atomic_acquire(Thread& self, const SyncObject& object, MemoryOrder order) {
   learn(acquires(order) ? self.clock : self.acquire_pending, object.clock);
 }
 
-// C++20: a store heads a new release sequence and ends the old one; a read-modify-write continues
-// it. A relaxed write publishes what the thread's last release fence saw.
-void atomic_release(Thread& self, SyncObject& object, MemoryOrder order, bool store) {
-  if (store) object.clock.clear();
-  if (releases(order)) {
-    learn(object.clock, self.clock);
-  } else if (!self.release_fence.empty()) {
-    learn(object.clock, self.release_fence);
+// A store ends the release sequences of other threads and, unless it is one of C++20, continues
+// those of its own. (A releasing one knows all that they published: no difference.) If several
+// threads have some under way, what this one published is in the object's clock and in its own:
+// what both know is as much, or more if it learned of the others' meanwhile. lib/analysis/clocks.cc
+// keeps them apart.
+void end_sequences(const Thread& self, SyncObject& object, MemoryOrder order, uint64_t own) {
+  if (order == MemoryOrder::kRelaxed20 || releases(order) || (object.heads & own) == 0) {
+    object.clock.clear();
+    object.heads = 0;
+  } else if (object.heads != own) {
+    object.clock.meet(self.clock);
+    object.heads = own;
   }
+}
+
+// A read-modify-write continues the release sequences, a store ends some. What releases heads one
+// of its own; a relaxed write heads one with what the thread's last release fence saw.
+void atomic_release(const Thread& self, SyncObject& object, MemoryOrder order, bool store) {
+  const uint64_t own = uint64_t{1} << self.common.number % 64;
+  if (store) end_sequences(self, object, order, own);
+  const Clock& published = releases(order) ? self.clock : self.release_fence;
+  if (published.empty()) return;
+  learn(object.clock, published);
+  object.heads |= own;
 }
 
 // What covers an atomic access may itself be plain.

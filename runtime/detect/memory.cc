@@ -52,6 +52,11 @@ void on_free(Thread* self, Address pc, Address block, size_t size) {
   if (size >= kDropFrom) clear_shadow(block + marked, size - marked);
 }
 
+void mode_forget_objects(Thread* self, Address begin, size_t size) {
+  const Busy busy(*self);
+  drop_objects(begin, size);
+}
+
 void on_memory_reset(Thread* self, Address begin, size_t size) {
   const Busy busy(*self);
   clear_shadow(begin, size);

@@ -1,5 +1,6 @@
 #include "runtime/detect/region_clocks.h"
 
+#include "runtime/detect/strands.h"
 #include "runtime/detect/sync.h"
 
 namespace deadheat::runtime {
@@ -48,12 +49,15 @@ void acquire_range(Thread& self, Address begin, Address end) {
 }
 
 // Whatever a thread released, it released before the tick that it is in.
+void acquire_all_of(Thread& self, uint32_t slot, uint32_t tick) {
+  if (self.clock.get(slot) < tick - 1 && !self.clock.set(slot, tick - 1)) count_lost_edge();
+}
 void acquire_everybody(Thread& self) {
   for_each_thread([&](const Thread& thread) {
-    const uint32_t released = __atomic_load_n(&thread.tick, __ATOMIC_ACQUIRE) - 1;
-    if (&thread != &self && self.clock.get(thread.slot) < released &&
-        !self.clock.set(thread.slot, released))
-      count_lost_edge();
+    if (&thread != &self)
+      acquire_all_of(self, thread.slot, __atomic_load_n(&thread.tick, __ATOMIC_ACQUIRE));
+    for_each_outer(thread,
+                   [&](const Strand& outer) { acquire_all_of(self, outer.slot, outer.tick); });
   });
 }
 

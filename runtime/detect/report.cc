@@ -4,9 +4,11 @@
 
 #include "runtime/common/flat_set.h"
 #include "runtime/common/heap.h"
+#include "runtime/common/intercept/start.h"
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
 #include "runtime/detect/regions.h"
+#include "runtime/detect/strands.h"
 #include "runtime/detect/sync.h"
 
 namespace deadheat::runtime {
@@ -70,7 +72,7 @@ void describe_current(const Thread& self, const AccessInfo& access, ReportedAcce
   out.freed = access.freed;
   out.address = access.address;
   out.size = access.size;
-  out.thread = self.common.number;
+  out.thread = current_strand(self).number;
   out.stack_lost = false;
   const size_t depth = stack_depth(self);
   const size_t kept = depth < kMaxHistoryStack ? depth : kMaxHistoryStack;
@@ -102,13 +104,19 @@ void describe_own_past(const Thread& self, Address granule, Slot mask, const Acc
   put_past(out);
 }
 
-void describe_thread(const Thread& thread, ReportedThread& out) {
+// A thread, or a task that it ran.
+void describe_thread(const Thread& thread, const StrandName& strand, ReportedThread& out) {
   out.number = thread.common.number;
   out.kernel_id = thread.common.kernel_id;
   out.parent = thread.common.parent;
   out.running = !thread.common.finished;
   memcpy(out.name, thread.common.name, sizeof out.name);
   get_stack(thread.creation_stack, &out.creation);
+  if (!strand.is_task) return;
+  out.number = strand.number;
+  out.parent = strand.parent;
+  strcpy(out.name, "task");
+  get_stack(strand.creation, &out.creation);
 }
 
 void describe_earlier(Slot slot, Address granule, Slot mask, ReportedAccess& out,
@@ -116,14 +124,19 @@ void describe_earlier(Slot slot, Address granule, Slot mask, ReportedAccess& out
   const EpochEntry epoch = epoch_entry(slot >> kIdShift);
   past.found = false;
   bool thread_found = false;
+  uint32_t carrier = ~0U;
+  StrandName strand;
+  find_strand(epoch, &carrier, &strand);
   for_each_thread([&](const Thread& thread) {
     // A slot has one owner at a time, and a later owner begins after the former's last tick.
-    if (thread.slot != epoch.slot || thread_found) return;
-    if (epoch.tick < thread.first_tick || epoch.tick > thread.tick) return;
+    const bool has_it =
+        thread.slot == epoch.slot && epoch.tick >= thread.first_tick && epoch.tick <= thread.tick;
+    if (thread_found || (!has_it && thread.common.number != carrier)) return;
     thread_found = true;
+    if (has_it) strand = current_strand(thread);
     find_past_access(thread, epoch.tick, granule, slot & mask & kMaskBits, (slot & kWriteBit) != 0,
                      (slot & kAtomicBit) != 0, past);
-    describe_thread(thread, out_thread);
+    describe_thread(thread, strand, out_thread);
     *near_region |= thread.met_region && thread.last_region_tick + 2 >= epoch.tick;
   });
   out.write = (slot & kWriteBit) != 0;
@@ -161,6 +174,7 @@ void describe_location(Address address) {
 
 void halt() {
   finish_reports();
+  program_dies();
   const int64_t code = runtime_options().exitcode;
   exit_process(code != 0 ? static_cast<int>(code) : 66);
 }
@@ -173,6 +187,7 @@ void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const A
   const Slot common_bytes = earlier & mask & kMaskBits;
   const Address address = granule + static_cast<unsigned>(__builtin_ctz(common_bytes));
   if (options.report_bugs == 0 || is_benign(address)) return;
+  if (is_dead(address, epoch_entry(earlier >> kIdShift))) return;
   const Locked locked(report_lock);
   if (!first_look(access, granule, earlier)) {
     ++repeated;
@@ -184,7 +199,7 @@ void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const A
   } else {
     describe_current(self, access, report.accesses[0]);
   }
-  describe_thread(self, report.threads[0]);
+  describe_thread(self, current_strand(self), report.threads[0]);
   describe_earlier(earlier, granule, mask, report.accesses[1], report.threads[1],
                    &report.near_region);
   // Without its stack, of the earlier access only the thread is known: an array would otherwise be
@@ -210,6 +225,7 @@ void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const A
   } else {
     write_text(report);
   }
+  tell_program(self, report);
   if (options.halt_on_error != 0) halt();
 }
 
@@ -244,6 +260,8 @@ void collect_counters(CounterEntry (&counters)[kCounters]) {
       {"slots_shared", slots_shared(),
        "threads that share a clock with a finished one that they were not ordered with", true},
       {"stacks_dropped", stacks_dropped(), "allocation stacks not kept for lack of memory", true},
+      {"tasks_in_thread_order", tasks_in_thread_order(),
+       "tasks that are only looked at in the order in which their thread ran them", true},
       {"regions", regions.regions, "calls into code that is not instrumented", false},
       {"regions_reach_everything", regions.reach_everything + regions.too_deep,
        "such calls whose reach was too large to follow: ordered with all others", true},

@@ -66,10 +66,11 @@ struct RaceReport {
 
 void write_json(const RaceReport& report);
 void write_text(const RaceReport& report);
+void tell_program(Thread& self, const RaceReport& report);  // its __tsan_on_report
 void write_end_json();
 void write_end_text();
 
-inline constexpr size_t kCounters = 14;
+inline constexpr size_t kCounters = 15;
 void collect_counters(CounterEntry (&counters)[kCounters]);
 
 }  // namespace deadheat::runtime

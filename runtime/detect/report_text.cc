@@ -6,6 +6,9 @@
 #include "runtime/common/options.h"
 #include "runtime/detect/report.h"
 
+extern "C" __attribute__((visibility("default"))) void __sanitizer_report_error_summary(
+    const char* line);
+
 namespace deadheat::runtime {
 
 namespace {
@@ -116,8 +119,10 @@ void write_summary(const RaceReport& report) {
   const Address pc = report.accesses[0].frames.pcs[0];
   const Module* const module = find_module(pc);
   line << "SUMMARY: ThreadSanitizer: data race (" << (module == nullptr ? "" : module->path) << '+';
-  line.hex(module == nullptr ? pc : pc - module->base) << ")\n==================\n";
-  write_log(line.data(), line.size());
+  line.hex(module == nullptr ? pc : pc - module->base) << ')';
+  __sanitizer_report_error_summary(line.c_str());
+  constexpr char kEnd[] = "==================\n";
+  write_log(kEnd, sizeof kEnd - 1);
 }
 
 }  // namespace

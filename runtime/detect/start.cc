@@ -88,6 +88,8 @@ void on_signal_end(Thread* hidden) {
   tls_self = hidden;
 }
 
+void mode_flush_memory() { clear_shadow(); }
+
 size_t call_depth(const Thread* self) { return stack_depth(*self); }
 
 void on_ignore_begin(Thread* self, bool reads, bool writes, bool sync) {

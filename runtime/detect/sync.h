@@ -46,6 +46,7 @@ struct SyncObject {
   Clock shared;               // locks: what readers released
   uint32_t release_slot = 0;  // locks: who covers this has the whole of `clock`
   uint32_t release_tick = ~0U;
+  uint64_t heads = 0;  // atomics: whose release sequences are under way, by thread number modulo 64
   BarrierState* barrier = nullptr;
 };
 

@@ -6,6 +6,7 @@
 #include "runtime/detect/check.h"
 #include "runtime/detect/record_history.h"
 #include "runtime/detect/shadow.h"
+#include "runtime/detect/strands.h"
 
 namespace deadheat::runtime {
 
@@ -30,6 +31,9 @@ size_t free_count, free_capacity;
 uint32_t slot_count;
 uint64_t shared_slots;
 uint64_t started;
+uint32_t numbers;
+
+}  // namespace
 
 void give_slot(uint32_t slot, uint32_t tick) {
   slot_ended(slot, tick);
@@ -45,27 +49,36 @@ void give_slot(uint32_t slot, uint32_t tick) {
   free_slots[free_count++] = {slot, tick};
 }
 
-FreeSlot take_slot(const Clock* creator) {
-  const Locked locked(slot_lock);
-  size_t chosen = free_count;
-  for (size_t i = 0; i < free_count && creator != nullptr; ++i) {
-    if (creator->get(free_slots[i].slot) < free_slots[i].tick) continue;
-    chosen = i;
-    break;
-  }
-  if (chosen == free_count && free_count > 0 && slot_count >= kManySlots) {
-    chosen = 0;
-    ++shared_slots;
-  }
-  if (chosen == free_count) return {slot_count++, 0};
+uint32_t next_thread_number() { return __atomic_fetch_add(&numbers, 1, __ATOMIC_RELAXED); }
+
+namespace {
+
+size_t known_free_slot(const Clock* creator) {
+  for (size_t i = 0; i < free_count && creator != nullptr; ++i)
+    if (creator->get(free_slots[i].slot) >= free_slots[i].tick) return i;
+  return free_count;
+}
+
+FreeSlot take_free(size_t chosen) {
   const FreeSlot taken = free_slots[chosen];
   free_slots[chosen] = free_slots[--free_count];
   return taken;
 }
 
+FreeSlot take_slot(const Clock* creator) {
+  const Locked locked(slot_lock);
+  size_t chosen = known_free_slot(creator);
+  if (chosen == free_count && free_count > 0 && slot_count >= kManySlots) {
+    chosen = 0;
+    ++shared_slots;
+  }
+  return chosen == free_count ? FreeSlot{slot_count++, 0} : take_free(chosen);
+}
+
 void list(Thread* thread) {
   const Locked locked(thread_list_lock);
-  thread->common.number = static_cast<uint32_t>(started++);
+  thread->common.number = next_thread_number();
+  ++started;
   thread->next_in_list = thread_list;
   thread_list = thread;
 }
@@ -75,6 +88,7 @@ void unlist_and_free(Thread* thread) {
   while (*at != nullptr && *at != thread) at = &(*at)->next_in_list;
   if (*at != nullptr) *at = thread->next_in_list;
   for (HistoryChunk* const chunk : thread->history.chunks) arena_free(chunk, kHistoryChunkBytes);
+  free_carrier(*thread);
   thread->~Thread();
   arena_free(thread, sizeof(Thread));
 }
@@ -135,7 +149,8 @@ void find_stack(Thread& self) {
   --self.common.inside;
 }
 
-void bind(Thread& self) {
+// `fiber`: it shares the thread, and has a stack of the program's own making.
+void bind(Thread& self, bool fiber = false) {
   self.common.kernel_id = kernel_thread_id();
   self.sequence = own_sequence();
   self.stack = static_cast<Address*>(map_memory(kMaxStack * sizeof(Address)));
@@ -143,7 +158,7 @@ void bind(Thread& self) {
   hot.stack_limit = self.stack;  // the outermost call takes the slow way: regions.cc
   hot.stack_floor = self.stack;
   tls_self = &self;
-  find_stack(self);
+  if (!fiber) find_stack(self);
   history_next_chunk(self);
   advance(self);
   refresh_hot(self);
@@ -162,6 +177,16 @@ Thread* make_thread(const Clock* creator) {
 }
 
 }  // namespace
+
+bool take_own_slot(const Clock& clock, uint32_t* slot, uint32_t* tick) {
+  const Locked locked(slot_lock);
+  const size_t chosen = known_free_slot(&clock);
+  if (chosen == free_count && slot_count >= kManySlots) return false;
+  const FreeSlot taken = chosen == free_count ? FreeSlot{slot_count++, 0} : take_free(chosen);
+  *slot = taken.slot;
+  *tick = taken.tick;
+  return true;
+}
 
 namespace {
 
@@ -246,6 +271,29 @@ void on_thread_name(Thread* thread, const char* name) {
   strncpy(thread->common.name, name, sizeof thread->common.name - 1);
 }
 
+void mode_fiber_switch(Thread* from, Thread* to) {
+  from->hidden = hot;
+  tls_self = nullptr;
+  if (to->stack == nullptr) {
+    bind(*to, true);
+    return;
+  }
+  to->common.kernel_id = from->common.kernel_id;  // a fiber may move to another thread
+  to->sequence = from->sequence;
+  hot = to->hidden;
+  tls_self = to;
+}
+
+void mode_fiber_end(Thread* fiber) { retire(fiber); }
+
+size_t locks_held(const Thread* self) { return self->lock_count; }
+
+size_t calls_of(const Thread* self, Address* calls, size_t room) {
+  const size_t depth = stack_depth(*self), kept = depth < room ? depth : room;
+  for (size_t i = 0; i < kept; ++i) calls[i] = self->stack[depth - 1 - i];
+  return kept;
+}
+
 uint64_t slots_shared() { return shared_slots; }
 uint64_t threads_started() { return started; }
 uint64_t evicted_by_forgotten_threads() { return forgotten_evicted; }
@@ -255,10 +303,15 @@ uint64_t evicted_by_forgotten_threads() { return forgotten_evicted; }
 void threads_after_fork(Thread* self) {
   thread_list_lock.reset();
   slot_lock.reset();
+  strands_after_fork(*self);
   self->common.kernel_id = kernel_thread_id();
   for_each_thread([self](Thread& thread) {
     if (&thread == self) return;
+    if (thread.carrier != nullptr) thread.carrier->lock.reset();
     if (self->clock.get(thread.slot) < thread.tick) self->clock.set(thread.slot, thread.tick);
+    for_each_outer(thread, [self](const Strand& strand) {
+      if (self->clock.get(strand.slot) < strand.tick) self->clock.set(strand.slot, strand.tick);
+    });
     thread.common.finished = true;
     thread.stack_begin = thread.stack_end = 0;
   });

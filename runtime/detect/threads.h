@@ -87,6 +87,7 @@ struct Thread {
   HeldLock locks[kMaxLocks];
   uint32_t lock_count = 0;
   BarrierVisit barrier;
+  uint32_t sending = 0;  // the tick that a call published which has not returned; 0: none
 
   OpenRegion regions[kMaxRegions];
   uint32_t region_count = 0;  // may exceed kMaxRegions: those have no set of their own
@@ -94,7 +95,10 @@ struct Thread {
   bool met_region = false;
 
   uint32_t ignore_reads = 0, ignore_writes = 0, ignore_sync = 0;
-  Hot hidden;            // while a signal handler runs unseen
+  Hot hidden;                         // while a signal handler runs unseen, or another fiber
+  struct Carrier* carrier = nullptr;  // once it has run a task (strands.h)
+  Address watched_begin = 0;          // who touches this uses what is its thread's own
+  size_t watched_size = 0;
   uint64_t evicted = 0;  // entries that it pushed out of full cells
   StackId creation_stack = 0;
   Address stack_begin = 0, stack_end = 0;  // of its real stack
@@ -135,6 +139,11 @@ class Busy {
  private:
   ThreadCommon& common_;
 };
+
+uint32_t next_thread_number();
+// For a strand whose clock this is, where no slot needs to be shared. `tick`: the last one used.
+bool take_own_slot(const Clock& clock, uint32_t* slot, uint32_t* tick);
+void give_slot(uint32_t slot, uint32_t tick);
 
 size_t stack_depth(const Thread& self);  // only for the calling thread
 uint64_t slots_shared();                 // threads that took a slot with unknown past

@@ -171,6 +171,7 @@ void ChunkEncoder::put_event(SiteSlot* slot, const TraceEvent& event) {
   const uint32_t size_code =
       power ? static_cast<uint32_t>(__builtin_ctzll(event.size)) : DHT_EVENT_SIZE_EXPLICIT;
   if (event.stamp != 0) flags |= DHT_EVENT_STAMPED;
+  if (event.earlier) flags |= DHT_EVENT_EARLIER;
   if (has_size(event.kind)) flags |= size_code << DHT_EVENT_SIZE_SHIFT;
   // The length is known at the end: a region's takes three bytes whatever it is.
   const size_t length_bytes = is_region(event.kind) ? 3 : 1;

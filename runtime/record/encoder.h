@@ -1,5 +1,5 @@
 // Writes the records of one chunk straight into the mapped trace file. The inverse is
-// lib/trace/decoder.h, and record_encoder_test.cc holds the two equal on random events.
+// lib/trace/decoder.h, and encoder_test.cc holds the two equal on random events.
 //
 // A record exists once its tag byte is there: the tag is stored last, and the room behind the last
 // record is zero, which ends the chunk for a reader. So a thread may be killed at any instruction
@@ -56,6 +56,7 @@ struct TraceEvent {
   uint64_t size = 1;
   uint64_t address = 0;  // or the module of a region
   uint32_t other_tid = 0;
+  bool earlier = false;  // an access that belongs before the event written last
   const TraceRange* ranges = nullptr;
   size_t range_count = 0;
 };

@@ -72,6 +72,29 @@ void on_happens_before(Thread* self, Address pc, Address object) {
 void on_happens_after(Thread* self, Address pc, Address object) {
   record_event(self, pc, {.kind = DHT_HAPPENS_AFTER, .address = object});
 }
+void on_send_begin(Thread* self, Address pc, Address object) {
+  on_happens_before(self, pc, object);
+  self->sending_sequence = self->sequence;
+  self->sending_events = self->encoder.events();
+}
+
+// Right behind the release, whose site it shares, or not at all: with something in between a reader
+// could not put it in front, and what the receiver does would look like a race. Inside a region,
+// too (there it would need a stamp).
+void on_send_read(Thread* self, Address pc, Address begin, size_t size) {
+  if (self->ignore_sync > 0) return on_range(self, pc, begin, size, false);
+  if (self->ignore_reads > 0 || self->region_depth > 0) return;
+  Writing writing(self);
+  if (!writing.ok() || self->sequence != self->sending_sequence ||
+      self->encoder.events() != self->sending_events)
+    return;
+  SiteSlot* const slot = self->encoder.find(pc);
+  if (slot == nullptr) return;
+  self->encoder.put_event(slot,
+                          {.kind = DHT_READ, .size = size, .address = begin, .earlier = true});
+  ++self->sending_events;
+}
+void on_send_end(Thread*, Address) {}
 void on_fence(Thread* self, Address pc, MemoryOrder order) {
   record_event(self, pc, {.kind = DHT_FENCE, .order = static_cast<uint32_t>(order)});
 }

@@ -160,6 +160,16 @@ void on_thread_detach(Thread* detached) {
   if (last) free_thread(detached);
 }
 
+void mode_fiber_switch(Thread* from, Thread* to) {
+  to->common.kernel_id = from->common.kernel_id;
+  tls_self = to;
+}
+
+void mode_fiber_end(Thread* fiber) {
+  close_stream(fiber);
+  free_thread(fiber);
+}
+
 // The fork event stands: a thread that records nothing.
 void on_thread_cancel_create(Thread*, Thread* never_started) { free_thread(never_started); }
 

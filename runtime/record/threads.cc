@@ -89,8 +89,8 @@ SiteSlot* Writing::site(Address pc) {
 }
 
 void record_event(Thread* self, Address pc, TraceEvent event) {
-  if (self->ignore_sync != 0 && event.kind != DHT_ALLOC && event.kind != DHT_FREE &&
-      event.kind != DHT_FORK && event.kind != DHT_JOIN)
+  if ((self->ignore_sync != 0 || is_pool_code(pc)) && event.kind != DHT_ALLOC &&
+      event.kind != DHT_FREE && event.kind != DHT_FORK && event.kind != DHT_JOIN)
     return;
   const size_t bytes = event.range_count == 0 ? ChunkEncoder::kLongest
                                               : ChunkEncoder::region_bytes(event.range_count);

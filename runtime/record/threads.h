@@ -19,6 +19,8 @@ struct alignas(64) Thread {
   uint64_t sequence = 0;                   // of the next chunk
   uint64_t base_stamp = 0;                 // that the stream had reached before its next chunk
   Address stack_begin = 0, stack_end = 0;  // of its real stack
+  uint64_t sending_sequence = 0;           // where the stream stood when a call had published:
+  uint64_t sending_events = 0;             // chunk and events in it
   uint64_t lost_stopped = 0;
   uint64_t lost_interrupted = 0;
   OpenRegion regions[kMaxRegions];

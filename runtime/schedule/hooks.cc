@@ -17,9 +17,21 @@ Wanted is_point(const Thread* self, Address pc, bool always) {
   return {site || always || every_access(), site};
 }
 
+// A read that is no point, but may be what a loop waits with: then others must run.
+void note_read(Thread* self, Address address, Address pc) {
+  if (self == nullptr || self->common.inside != 0 || self->common.critical != 0 || alone(*self))
+    return;
+  self->reads.step(pc, address);
+  if (!self->reads.closed()) return;
+  self->reads.open();
+  self->points.close();
+  mode_point(self, pc, Point::kYield, address);
+}
+
 void access(Address address, size_t size, bool write, Address pc) {
   Thread* const self = tls_self;
   const Wanted wanted = is_point(self, pc, false);
+  if (!wanted.point && !write) note_read(self, address, pc);
   if (!wanted.point) return;
   const Next next = {
       .point = Point::kAccess, .pc = pc, .object = address, .size = size, .write = write};
@@ -70,6 +82,19 @@ bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrde
 
 void mode_before_range(Thread* self, Address pc, Address begin, size_t size, bool write) {
   if (self == tls_self) access(begin, size, write, pc);
+}
+
+// The thread has done nothing since that could order its write before what others do now: who comes
+// to its own access races with it, but cannot come first.
+void mode_after_write(Thread* self, Address pc, Address begin, size_t size) {
+  if (self != tls_self || !is_point(self, pc, false).site) return;
+  const Next next = {.point = Point::kAccess,
+                     .pc = pc,
+                     .object = begin,
+                     .size = size,
+                     .write = true,
+                     .done = true};
+  point_at(*self, next, true);
 }
 
 void on_function_entry(Thread*, Address) {}

@@ -162,6 +162,9 @@ void on_once_done(Thread*, Address, Address) {}
 void on_once_seen(Thread*, Address, Address) {}
 void on_happens_before(Thread*, Address, Address) {}
 void on_happens_after(Thread*, Address, Address) {}
+void on_send_begin(Thread*, Address, Address) {}
+void on_send_read(Thread*, Address, Address, size_t) {}
+void on_send_end(Thread*, Address) {}
 void on_fence(Thread*, Address, MemoryOrder) {}
 void on_alloc(Thread*, Address, Address, size_t) {}
 void on_fresh(Thread*, Address, Address, size_t) {}

@@ -47,7 +47,10 @@ bool arrives(Thread& self) {
     if (other != &self && other->held_back && would_race(self.next, other->next))
       racing[count++] = other;
   if (count == 0) return true;
-  const bool self_first = coin();
+  bool self_first = coin();
+  if (self.next.done) self_first = true;
+  for (size_t i = 0; i < count; ++i)
+    if (racing[i]->next.done) self_first = false;
   for (size_t i = 0; i < count; ++i) report_race(self, *racing[i], self_first);
   if (self_first) {
     // The paper keeps the others back until somebody else races with them. With a coin they may

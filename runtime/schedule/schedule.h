@@ -27,7 +27,37 @@ struct Next {
   size_t size = 0;  // accesses: bytes from `object` on
   bool write = false, atomic = false, freed = false;
   bool lock = false;   // takes one: reads its first byte, if somebody writes or frees it
+  bool done = false;   // the access has happened; the thread stands right behind it
   uint16_t flags = 0;  // of the log of decisions
+};
+
+// Whether a thread goes round in circles: it comes to the same few places for the same objects
+// again and again, as who waits for something in a loop does. Counted, not timed: the same in every
+// run.
+class Circle {
+ public:
+  static constexpr uint32_t kRounds = 100;  // steps without a new place
+  void step(Address pc, Address object) {
+    for (const Place& place : places_)
+      if (place.pc == pc && place.object == object) {
+        if (steps_ < kRounds) ++steps_;
+        return;
+      }
+    places_[next_] = {pc, object};
+    next_ = (next_ + 1) % kPlaces;
+    steps_ = 0;
+  }
+  bool closed() const { return steps_ >= kRounds; }
+  void close() { steps_ = kRounds; }
+  void open() { steps_ = 0; }
+
+ private:
+  static constexpr uint32_t kPlaces = 8;
+  struct Place {
+    Address pc = 0, object = 0;
+  };
+  Place places_[kPlaces];
+  uint32_t next_ = 0, steps_ = 0;
 };
 
 inline constexpr size_t kMaxFrames = 64;
@@ -43,6 +73,9 @@ struct Thread {
   bool leaves = false;      // held back because it ends the process
   uint64_t held_since = 0;  // decision number
   uint64_t yields_before = 0;
+  uint64_t time_came = 0;  // decision number: when a time that it waited for last came
+  Circle points;           // that it came to
+  Circle reads;            // that are no points, of plain or volatile memory
   uint64_t deadline_ns = kForever;
   Woken woken = Woken::kReleased;
   bool waits = false;           // for `next.object`, in kBlocked

@@ -27,14 +27,20 @@ uint64_t off;
 Address done[kMaxModules];
 size_t done_count;
 
+bool starts(const char* name, const char* start) {
+  return strncmp(name, start, strlen(start)) == 0;
+}
+
 // Hooks that only look. Atomics do the program's work, and volatile accesses may be what a loop
-// spins on.
+// spins on; so may plain reads, in a program that was seen to spin.
 bool only_looks(const char* name) {
+  if (trial().spins && (starts(name, "__tsan_read") || starts(name, "__tsan_unaligned_read")))
+    return false;
   constexpr const char* kStarts[] = {
       "__tsan_read",      "__tsan_write",       "__tsan_unaligned_read", "__tsan_func_",
       "__tsan_vptr_read", "__tsan_vptr_update", "__tsan_unaligned_write"};
   for (const char* start : kStarts)
-    if (strncmp(name, start, strlen(start)) == 0) return true;
+    if (starts(name, start)) return true;
   return false;
 }
 

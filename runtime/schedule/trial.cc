@@ -80,6 +80,8 @@ void take(char* line) {
     asked.cpu = static_cast<int64_t>(number(rest, 10));
   } else if (strcmp(key, "stop_at_race") == 0) {
     asked.stop_at_race = number(rest, 10) != 0;
+  } else if (strcmp(key, "spins") == 0) {
+    asked.spins = number(rest, 10) != 0;
   } else if (key[0] != '\0') {
     refuse("unknown line", key);
   }

@@ -22,6 +22,7 @@ struct Trial {
   uint64_t depth = 0, length = 0;
   int64_t cpu = -1;  // where to run; below 0: where it started
   bool stop_at_race = false;
+  bool spins = false;  // the program waits with plain reads: their hooks stay on
   char decisions[1024] = {};
   char follow[1024] = {};
   TrialSite* sites = nullptr;

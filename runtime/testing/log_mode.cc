@@ -185,6 +185,14 @@ DEADHEAT_LOGGED(happens_before)
 DEADHEAT_LOGGED(happens_after)
 #undef DEADHEAT_LOGGED
 
+void on_send_begin(Thread* thread, Address pc, Address object) {
+  on_happens_before(thread, pc, object);
+}
+void on_send_read(Thread* thread, Address, Address begin, size_t size) {
+  Line(thread, "send_read").hex(begin).number(size);
+}
+void on_send_end(Thread*, Address) {}
+
 void on_fence(Thread* thread, Address, MemoryOrder order) {
   Line(thread, "fence").number(static_cast<uint64_t>(order));
 }

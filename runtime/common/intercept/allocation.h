@@ -1,6 +1,7 @@
 // What the malloc family and the operators share: a block, and what the mode is told of it.
 #pragma once
 
+#include "runtime/common/allocation_hooks.h"
 #include "runtime/common/heap.h"
 #include "runtime/common/intercept/interceptor.h"
 
@@ -17,6 +18,7 @@ inline void* allocate(size_t size, size_t alignment, bool zero, Address pc) {
   Thread* const thread = self();
   void* const block =
       heap_allocate(size, alignment, zero, thread == nullptr ? 0 : common(thread).number);
+  if (block != nullptr && __builtin_expect(allocation_hooks, 0)) call_malloc_hooks(block, size);
   if (block == nullptr || thread == nullptr) return block;
   on_alloc(thread, pc, address_of(block), size);
   if (frees_for_program(pc))
@@ -26,6 +28,7 @@ inline void* allocate(size_t size, size_t alignment, bool zero, Address pc) {
 
 inline void release(void* block, Address pc) {
   if (block == nullptr) return;
+  if (__builtin_expect(allocation_hooks, 0) && call_free_hooks(block)) return;
   if (!heap_owns(block)) {
     __libc_free(block);
     return;

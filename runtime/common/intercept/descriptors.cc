@@ -1,5 +1,6 @@
 #include "runtime/common/intercept/descriptors.h"
 
+#include <errno.h>
 #include <sys/stat.h>
 
 #include "runtime/common/os.h"
@@ -64,6 +65,56 @@ void descriptor_received(Thread* thread, Address pc, int fd) {
   if (thread == nullptr) return;
   const Address object = descriptor_object(fd);
   if (object != 0) on_happens_after(thread, pc, object);
+}
+
+Sending::Sending(Address pc, int fd) : thread_(self()), pc_(pc), object_(0) {
+  if (thread_ == nullptr) return;
+  descriptor_used(thread_, pc, fd);
+  object_ = descriptor_object(fd);
+  if (object_ != 0) on_send_begin(thread_, pc, object_);
+}
+
+Sending::Sending(Address pc, int fd, const void* buffer, size_t size) : Sending(pc, fd) {
+  is_offered(buffer, size);
+}
+
+Sending::Sending(Address pc, int fd, const iovec* parts, size_t count) : Sending(pc, fd) {
+  for (size_t i = 0; i < count; ++i) is_offered(parts[i].iov_base, parts[i].iov_len);
+}
+
+void Sending::is_offered(const void* begin, size_t size) const {
+  if (scheduled(thread_) && size != 0)
+    mode_before_range(thread_, pc_, address_of(begin), size, false);
+}
+
+Sending::~Sending() {
+  if (thread_ == nullptr || object_ == 0) return;
+  const int saved = errno;
+  on_send_end(thread_, pc_);
+  errno = saved;
+}
+
+void Sending::was_taken(const void* begin, size_t size) {
+  if (thread_ == nullptr || size == 0 || !is_instrumented(pc_)) return;
+  if (object_ != 0)
+    on_send_read(thread_, pc_, address_of(begin), size);
+  else
+    on_range(thread_, pc_, address_of(begin), size, false);
+}
+
+ssize_t Sending::took(ssize_t result, const void* buffer) {
+  if (result > 0) was_taken(buffer, static_cast<size_t>(result));
+  return result;
+}
+
+ssize_t Sending::took(ssize_t result, const iovec* parts, size_t count) {
+  size_t left = result > 0 ? static_cast<size_t>(result) : 0;
+  for (size_t i = 0; i < count && left > 0; ++i) {
+    const size_t size = parts[i].iov_len < left ? parts[i].iov_len : left;
+    was_taken(parts[i].iov_base, size);
+    left -= size;
+  }
+  return result;
 }
 
 namespace {

@@ -9,6 +9,8 @@
 // that we do not see.
 #pragma once
 
+#include <sys/uio.h>
+
 #include "runtime/common/intercept/interceptor.h"
 
 namespace deadheat::runtime {
@@ -23,6 +25,31 @@ void descriptor_closes(Thread* thread, Address pc, int fd);     // before the re
 // Before a dup2 onto an open descriptor. The number is never free, and daemons put /dev/null under
 // descriptors that others still use: it races with a close, not with their use.
 void descriptor_replaced(Thread* thread, Address pc, int fd);
+
+// Around a call that sends memory: the release before it, and after it the bytes that it took,
+// which may be fewer than it was offered (a socket that does not block, a signal).
+class Sending {
+ public:
+  Sending(Address pc, int fd);
+  // What is offered is a point of a mode that schedules: afterwards others may have it already, and
+  // write there in order.
+  Sending(Address pc, int fd, const void* buffer, size_t size);
+  Sending(Address pc, int fd, const iovec* parts, size_t count);
+  ~Sending();
+  Sending(const Sending&) = delete;
+  Sending& operator=(const Sending&) = delete;
+
+  ssize_t took(ssize_t result, const void* buffer);
+  ssize_t took(ssize_t result, const iovec* parts, size_t count);
+
+ private:
+  void was_taken(const void* begin, size_t size);
+  void is_offered(const void* begin, size_t size) const;
+
+  Thread* thread_;
+  Address pc_;
+  Address object_;
+};
 
 void descriptors_paired(int a, int b);
 void descriptor_copied(int from, int to);

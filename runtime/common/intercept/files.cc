@@ -28,13 +28,6 @@ Count received(Count result, Address pc, int fd, const void* buffer) {
   return result;
 }
 
-void sends(Address pc, int fd, const void* buffer, size_t size) {
-  Thread* const thread = self();
-  if (thread == nullptr) return;
-  was_read(thread, pc, buffer, size);
-  descriptor_publishes(thread, pc, fd);
-}
-
 ssize_t received_parts(ssize_t result, Address pc, int fd, const iovec* parts, int count) {
   Thread* const thread = self();
   if (thread == nullptr || result < 0) return result;
@@ -49,12 +42,7 @@ ssize_t received_parts(ssize_t result, Address pc, int fd, const iovec* parts, i
   return result;
 }
 
-void sends_parts(Address pc, int fd, const iovec* parts, int count) {
-  Thread* const thread = self();
-  if (thread == nullptr) return;
-  for (int i = 0; i < count; ++i) was_read(thread, pc, parts[i].iov_base, parts[i].iov_len);
-  descriptor_publishes(thread, pc, fd);
-}
+size_t parts_of(int count) { return count > 0 ? static_cast<size_t>(count) : 0; }
 
 uint64_t timeout_ns(int timeout_ms) {
   return timeout_ms < 0 ? kForever : static_cast<uint64_t>(timeout_ms) * 1'000'000;
@@ -110,23 +98,23 @@ INTERCEPT(ssize_t, pread64, (int fd, void* buffer, size_t size, off64_t at)) {
 }
 
 INTERCEPT(ssize_t, write, (int fd, const void* buffer, size_t size)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(write)(fd, buffer, size);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(write)(fd, buffer, size), buffer);
 }
 
 INTERCEPT(ssize_t, __write, (int fd, const void* buffer, size_t size)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(__write)(fd, buffer, size);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(__write)(fd, buffer, size), buffer);
 }
 
 INTERCEPT(ssize_t, pwrite, (int fd, const void* buffer, size_t size, off_t at)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(pwrite)(fd, buffer, size, at);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(pwrite)(fd, buffer, size, at), buffer);
 }
 
 INTERCEPT(ssize_t, pwrite64, (int fd, const void* buffer, size_t size, off64_t at)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(pwrite64)(fd, buffer, size, at);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(pwrite64)(fd, buffer, size, at), buffer);
 }
 
 INTERCEPT(ssize_t, readv, (int fd, const iovec* parts, int count)) {
@@ -143,18 +131,40 @@ INTERCEPT(ssize_t, preadv64, (int fd, const iovec* parts, int count, off64_t at)
 }
 
 INTERCEPT(ssize_t, writev, (int fd, const iovec* parts, int count)) {
-  sends_parts(CALLER, fd, parts, count);
-  return REAL(writev)(fd, parts, count);
+  Sending sending(CALLER, fd, parts, parts_of(count));
+  return sending.took(REAL(writev)(fd, parts, count), parts, static_cast<size_t>(count));
 }
 
 INTERCEPT(ssize_t, pwritev, (int fd, const iovec* parts, int count, off_t at)) {
-  sends_parts(CALLER, fd, parts, count);
-  return REAL(pwritev)(fd, parts, count, at);
+  Sending sending(CALLER, fd, parts, parts_of(count));
+  return sending.took(REAL(pwritev)(fd, parts, count, at), parts, static_cast<size_t>(count));
 }
 
 INTERCEPT(ssize_t, pwritev64, (int fd, const iovec* parts, int count, off64_t at)) {
-  sends_parts(CALLER, fd, parts, count);
-  return REAL(pwritev64)(fd, parts, count, at);
+  Sending sending(CALLER, fd, parts, parts_of(count));
+  return sending.took(REAL(pwritev64)(fd, parts, count, at), parts, static_cast<size_t>(count));
+}
+
+INTERCEPT(ssize_t, preadv2, (int fd, const iovec* parts, int count, off_t at, int flags)) {
+  const Outside outside(at == -1 ? self() : nullptr, CALLER, "preadv2", fd, POLLIN);
+  return received_parts(REAL(preadv2)(fd, parts, count, at, flags), CALLER, fd, parts, count);
+}
+
+INTERCEPT(ssize_t, preadv64v2, (int fd, const iovec* parts, int count, off64_t at, int flags)) {
+  const Outside outside(at == -1 ? self() : nullptr, CALLER, "preadv2", fd, POLLIN);
+  return received_parts(REAL(preadv64v2)(fd, parts, count, at, flags), CALLER, fd, parts, count);
+}
+
+INTERCEPT(ssize_t, pwritev2, (int fd, const iovec* parts, int count, off_t at, int flags)) {
+  Sending sending(CALLER, fd, parts, parts_of(count));
+  return sending.took(REAL(pwritev2)(fd, parts, count, at, flags), parts,
+                      static_cast<size_t>(count));
+}
+
+INTERCEPT(ssize_t, pwritev64v2, (int fd, const iovec* parts, int count, off64_t at, int flags)) {
+  Sending sending(CALLER, fd, parts, parts_of(count));
+  return sending.took(REAL(pwritev64v2)(fd, parts, count, at, flags), parts,
+                      static_cast<size_t>(count));
 }
 
 INTERCEPT(ssize_t, sendfile, (int to, int from, off_t* at, size_t size)) {

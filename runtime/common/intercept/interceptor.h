@@ -10,6 +10,7 @@
 
 #include <pthread.h>
 
+#include "runtime/common/blocking.h"
 #include "runtime/common/mode.h"
 #include "runtime/common/modules.h"
 #include "runtime/common/thread.h"
@@ -45,12 +46,20 @@ extern __thread Local local __attribute__((tls_model("initial-exec")));
 uint32_t own_kernel_id();
 // The thread ends: the next owner of what it holds comes after it.
 void leave_robust_mutexes(Thread* thread);
+void leave_fibers();  // the thread is about to end: it is itself again
 
 inline Address address_of(const volatile void* pointer) {
   return reinterpret_cast<Address>(pointer);
 }
 
-// The accesses of a libc function on behalf of its caller.
+// The accesses of a libc function on behalf of its caller. Those that are told before they happen
+// are points of a mode that schedules: another thread may come first.
+inline void accesses(Thread* thread, Address pc, const volatile void* begin, size_t size,
+                     bool write) {
+  if (thread == nullptr || size == 0 || !is_instrumented(pc)) return;
+  if (scheduled(thread)) mode_before_range(thread, pc, address_of(begin), size, write);
+  on_range(thread, pc, address_of(begin), size, write);
+}
 inline void accessed(Thread* thread, Address pc, const volatile void* begin, size_t size,
                      bool write) {
   if (thread != nullptr && size != 0 && is_instrumented(pc))
@@ -60,7 +69,17 @@ inline void was_read(Thread* thread, Address pc, const volatile void* begin, siz
   accessed(thread, pc, begin, size, false);
 }
 inline void was_written(Thread* thread, Address pc, const volatile void* begin, size_t size) {
+  if (scheduled(thread) && size != 0) mode_after_write(thread, pc, address_of(begin), size);
   accessed(thread, pc, begin, size, true);
+}
+
+// A function that only looks, and whose result says how far: `seen(result)` bytes from `begin`.
+// Where a mode schedules, others may run after our look: the one that counts comes then.
+template <typename Real, typename Seen>
+inline auto looks(Address pc, const volatile void* begin, Real real, Seen seen) {
+  const auto result = real();
+  accesses(self(), pc, begin, seen(result), false);
+  return scheduled(self()) ? real() : result;
 }
 
 }  // namespace deadheat::runtime

@@ -9,28 +9,24 @@ namespace deadheat::runtime {
 
 namespace {
 
+void access(Thread* thread, Address pc, const void* begin, size_t size, bool write) {
+  if (scheduled(thread)) mode_before_range(thread, pc, address_of(begin), size, write);
+  on_range(thread, pc, address_of(begin), size, write);
+}
+
 // By the compilers' own call: the code at pc is instrumented.
 inline void hook_copies(Address pc, void* to, const void* from, size_t size) {
   Thread* const thread = self();
   if (thread == nullptr || size == 0) return;
-  if (scheduled(thread)) {
-    mode_before_range(thread, pc, address_of(from), size, false);
-    mode_before_range(thread, pc, address_of(to), size, true);
-  }
-  on_range(thread, pc, address_of(from), size, false);
-  on_range(thread, pc, address_of(to), size, true);
+  access(thread, pc, from, size, false);
+  access(thread, pc, to, size, true);
 }
 
 inline void copies(Address pc, void* to, const void* from, size_t size) {
   if (is_instrumented(pc)) hook_copies(pc, to, from, size);
 }
 
-inline void fills(Address pc, void* to, size_t size) {
-  Thread* const thread = self();
-  if (thread == nullptr || size == 0 || !is_instrumented(pc)) return;
-  if (scheduled(thread)) mode_before_range(thread, pc, address_of(to), size, true);
-  on_range(thread, pc, address_of(to), size, true);
-}
+inline void fills(Address pc, void* to, size_t size) { accesses(self(), pc, to, size, true); }
 
 // Up to and with the first byte that differs.
 size_t compared(const void* a, const void* b, size_t size) {
@@ -45,15 +41,16 @@ void compares(Address pc, const void* a, const void* b, size_t size) {
   Thread* const thread = self();
   if (thread == nullptr || size == 0 || !is_instrumented(pc)) return;
   const size_t seen = compared(a, b, size);
-  on_range(thread, pc, address_of(a), seen, false);
-  on_range(thread, pc, address_of(b), seen, false);
+  access(thread, pc, a, seen, false);
+  access(thread, pc, b, seen, false);
 }
 
-// Up to and with what was found.
-void* searched(Address pc, const void* begin, size_t size, void* found, size_t unit = 1) {
-  const size_t seen = found == nullptr ? size : address_of(found) - address_of(begin) + unit;
-  was_read(self(), pc, begin, seen);
-  return found;
+// Up to and with what is found.
+template <typename Real>
+auto searches(Address pc, const void* begin, size_t size, Real real, size_t unit = 1) {
+  return looks(pc, begin, real, [=](const void* found) {
+    return found == nullptr ? size : address_of(found) - address_of(begin) + unit;
+  });
 }
 
 }  // namespace
@@ -89,20 +86,13 @@ INTERCEPT(void, bzero, (void* to, size_t size)) {
 }
 
 INTERCEPT(void, explicit_bzero, (void* to, size_t size)) {
-  was_written(self(), CALLER, to, size);
+  fills(CALLER, to, size);
   REAL(explicit_bzero)(to, size);
 }
 
 INTERCEPT(void, bcopy, (const void* from, void* to, size_t size)) {
   copies(CALLER, to, from, size);
   REAL(bcopy)(from, to, size);
-}
-
-INTERCEPT(void*, memccpy, (void* to, const void* from, int stop, size_t size)) {
-  void* const result = REAL(memccpy)(to, from, stop, size);
-  const size_t copied = result == nullptr ? size : address_of(result) - address_of(to);
-  copies(CALLER, to, from, copied);
-  return result;
 }
 
 INTERCEPT(int, memcmp, (const void* a, const void* b, size_t size)) {
@@ -121,22 +111,31 @@ INTERCEPT(int, __memcmpeq, (const void* a, const void* b, size_t size)) {
 }
 
 INTERCEPT(void*, memchr, (const void* begin, int value, size_t size)) {
-  return searched(CALLER, begin, size, REAL(memchr)(begin, value, size));
+  return searches(CALLER, begin, size, [=] { return REAL(memchr)(begin, value, size); });
+}
+
+INTERCEPT(void*, memccpy, (void* to, const void* from, int stop, size_t size)) {
+  const void* const found = REAL(memchr)(from, stop, size);
+  copies(CALLER, to, from, found == nullptr ? size : address_of(found) - address_of(from) + 1);
+  return REAL(memccpy)(to, from, stop, size);
 }
 
 INTERCEPT(void*, rawmemchr, (const void* begin, int value)) {
-  return searched(CALLER, begin, 0, REAL(rawmemchr)(begin, value));
+  return searches(CALLER, begin, 0, [=] { return REAL(rawmemchr)(begin, value); });
 }
 
 INTERCEPT(void*, memrchr, (const void* begin, int value, size_t size)) {
-  was_read(self(), CALLER, begin, size);
-  return REAL(memrchr)(begin, value, size);
+  const auto real = [=] { return REAL(memrchr)(begin, value, size); };
+  void* const found = real();
+  const size_t before = found == nullptr ? 0 : address_of(found) - address_of(begin);
+  accesses(self(), CALLER, static_cast<const char*>(begin) + before, size - before, false);
+  return scheduled(self()) ? real() : found;
 }
 
 INTERCEPT(void*, memmem, (const void* in, size_t in_size, const void* what, size_t what_size)) {
-  was_read(self(), CALLER, in, in_size);
-  was_read(self(), CALLER, what, what_size);
-  return REAL(memmem)(in, in_size, what, what_size);
+  accesses(self(), CALLER, what, what_size, false);
+  return searches(
+      CALLER, in, in_size, [=] { return REAL(memmem)(in, in_size, what, what_size); }, what_size);
 }
 
 INTERCEPT(wchar_t*, wmemcpy, (wchar_t * to, const wchar_t* from, size_t count)) {
@@ -155,7 +154,7 @@ INTERCEPT(wchar_t*, wmempcpy, (wchar_t * to, const wchar_t* from, size_t count))
 }
 
 INTERCEPT(wchar_t*, wmemset, (wchar_t * to, wchar_t value, size_t count)) {
-  was_written(self(), CALLER, to, count * sizeof *to);
+  fills(CALLER, to, count * sizeof *to);
   return REAL(wmemset)(to, value, count);
 }
 
@@ -165,9 +164,9 @@ INTERCEPT(int, wmemcmp, (const wchar_t* a, const wchar_t* b, size_t count)) {
 }
 
 INTERCEPT(wchar_t*, wmemchr, (const wchar_t* begin, wchar_t value, size_t count)) {
-  wchar_t* const found = REAL(wmemchr)(begin, value, count);
-  searched(CALLER, begin, count * sizeof *begin, found, sizeof *begin);
-  return found;
+  return searches(
+      CALLER, begin, count * sizeof *begin, [=] { return REAL(wmemchr)(begin, value, count); },
+      sizeof *begin);
 }
 
 INTERCEPT(void*, __memcpy_chk, (void* to, const void* from, size_t size, size_t room)) {

@@ -10,21 +10,6 @@ namespace deadheat::runtime {
 
 namespace {
 
-void sends(Address pc, int fd, const void* buffer, size_t size) {
-  Thread* const thread = self();
-  if (thread == nullptr) return;
-  was_read(thread, pc, buffer, size);
-  descriptor_publishes(thread, pc, fd);
-}
-
-void sends_message(Address pc, int fd, const msghdr* message) {
-  Thread* const thread = self();
-  if (thread == nullptr || message == nullptr) return;
-  for (size_t i = 0; i < message->msg_iovlen; ++i)
-    was_read(thread, pc, message->msg_iov[i].iov_base, message->msg_iov[i].iov_len);
-  descriptor_publishes(thread, pc, fd);
-}
-
 Thread* who_waits(int flags) { return (flags & MSG_DONTWAIT) != 0 ? nullptr : self(); }
 
 ssize_t received(ssize_t result, Address pc, int fd, const void* buffer, size_t size) {
@@ -111,25 +96,30 @@ INTERCEPT(int, shutdown, (int fd, int how)) {
 }
 
 INTERCEPT(ssize_t, send, (int fd, const void* buffer, size_t size, int flags)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(send)(fd, buffer, size, flags);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(send)(fd, buffer, size, flags), buffer);
 }
 
 INTERCEPT(ssize_t, sendto,
           (int fd, const void* buffer, size_t size, int flags, const sockaddr* to,
            socklen_t to_size)) {
-  sends(CALLER, fd, buffer, size);
-  return REAL(sendto)(fd, buffer, size, flags, to, to_size);
+  Sending sending(CALLER, fd, buffer, size);
+  return sending.took(REAL(sendto)(fd, buffer, size, flags, to, to_size), buffer);
 }
 
 INTERCEPT(ssize_t, sendmsg, (int fd, const msghdr* message, int flags)) {
-  sends_message(CALLER, fd, message);
-  return REAL(sendmsg)(fd, message, flags);
+  const iovec* const parts = message == nullptr ? nullptr : message->msg_iov;
+  Sending sending(CALLER, fd, parts, parts == nullptr ? 0 : message->msg_iovlen);
+  const ssize_t result = REAL(sendmsg)(fd, message, flags);
+  return result < 0 ? result : sending.took(result, message->msg_iov, message->msg_iovlen);
 }
 
 INTERCEPT(int, sendmmsg, (int fd, mmsghdr* messages, unsigned count, int flags)) {
-  for (unsigned i = 0; i < count; ++i) sends_message(CALLER, fd, &messages[i].msg_hdr);
-  return REAL(sendmmsg)(fd, messages, count, flags);
+  Sending sending(CALLER, fd);
+  const int result = REAL(sendmmsg)(fd, messages, count, flags);
+  for (int i = 0; i < result; ++i)
+    sending.took(messages[i].msg_len, messages[i].msg_hdr.msg_iov, messages[i].msg_hdr.msg_iovlen);
+  return result;
 }
 
 INTERCEPT(ssize_t, recv, (int fd, void* buffer, size_t size, int flags)) {

@@ -9,6 +9,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "runtime/common/allocation_hooks.h"
 #include "runtime/common/arena.h"
 #include "runtime/common/heap.h"
 #include "runtime/common/intercept/interceptor.h"
@@ -16,8 +17,8 @@
 
 // A program may define these (<sanitizer/tsan_interface.h>).
 extern "C" {
-[[gnu::weak, gnu::visibility("default")]] void __tsan_on_initialize();
-[[gnu::weak, gnu::visibility("default")]] int __tsan_on_finalize(int failed);
+[[gnu::visibility("default")]] void __tsan_on_initialize();
+[[gnu::visibility("default")]] int __tsan_on_finalize(int failed);
 }
 
 namespace deadheat::runtime {
@@ -76,7 +77,8 @@ void start_runtime() {
   exit_handlers_start();
   mode_start();
   threads_start();
-  if (&__tsan_on_initialize != nullptr) __tsan_on_initialize();
+  start_allocation_hooks();
+  __tsan_on_initialize();
 }
 
 int finish_runtime(int status, bool again) {
@@ -86,8 +88,10 @@ int finish_runtime(int status, bool again) {
   if (!again) __atomic_store_n(&finished_by, process, __ATOMIC_RELAXED);
   mode_finish();
   const int code = mode_exit_code(status);
-  if (again || &__tsan_on_finalize == nullptr) return code;
-  return __tsan_on_finalize(code != status ? 1 : 0) != 0 ? code : status;
+  if (again) return code;
+  if (__tsan_on_finalize(code != status ? 1 : 0) == 0) return status;
+  if (code != status) program_dies();
+  return code;
 }
 
 }  // namespace deadheat::runtime

@@ -11,6 +11,9 @@ void start_runtime();  // does nothing after the first time
 // in a process flushes; `again` (an exec that may fail) does not count.
 int finish_runtime(int status, bool again = false);
 
+// The program is about to end because of what was found: tells whoever asked to be told, once.
+void program_dies();
+
 // Around a fork that runs no pthread_atfork handlers (_Fork, clone).
 void before_raw_fork();
 void after_raw_fork(bool child);

@@ -16,13 +16,13 @@ namespace {
 void reads_text(Address pc, const char* text) {
   Thread* const thread = self();
   if (thread != nullptr && is_instrumented(pc))
-    on_range(thread, pc, address_of(text), REAL(strlen)(text) + 1, false);
+    accesses(thread, pc, text, REAL(strlen)(text) + 1, false);
 }
 
 char* got_text(Address pc, char* text) {
   Thread* const thread = self();
   if (text != nullptr && thread != nullptr && is_instrumented(pc))
-    on_range(thread, pc, address_of(text), REAL(strlen)(text) + 1, true);
+    was_written(thread, pc, text, REAL(strlen)(text) + 1);
   return text;
 }
 
@@ -64,12 +64,12 @@ INTERCEPT(size_t, __fread_chk, (void* to, size_t room, size_t size, size_t count
 }
 
 INTERCEPT(size_t, fwrite, (const void* from, size_t size, size_t count, FILE* file)) {
-  was_read(self(), CALLER, from, size * count);
+  accesses(self(), CALLER, from, size * count, false);
   return REAL(fwrite)(from, size, count, file);
 }
 
 INTERCEPT(size_t, fwrite_unlocked, (const void* from, size_t size, size_t count, FILE* file)) {
-  was_read(self(), CALLER, from, size * count);
+  accesses(self(), CALLER, from, size * count, false);
   return REAL(fwrite_unlocked)(from, size, count, file);
 }
 

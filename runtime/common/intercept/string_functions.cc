@@ -16,7 +16,9 @@ inline Thread* observed(Address pc) {
 }
 
 inline void range(Thread* thread, Address pc, const void* begin, size_t size, bool write) {
-  if (size != 0) on_range(thread, pc, address_of(begin), size, write);
+  if (size == 0) return;
+  if (scheduled(thread)) mode_before_range(thread, pc, address_of(begin), size, write);
+  on_range(thread, pc, address_of(begin), size, write);
 }
 
 size_t length(const char* text) {
@@ -70,32 +72,42 @@ void fills(Address pc, char* to, const char* from, size_t room) {
   range(thread, pc, to, room, true);
 }
 
-char* searched(Address pc, const char* text, char* found) {
-  Thread* const thread = observed(pc);
-  if (thread == nullptr) return found;
-  const size_t seen = found == nullptr ? length(text) + 1 : static_cast<size_t>(found - text) + 1;
-  range(thread, pc, text, seen, false);
-  return found;
+template <typename Real>
+char* searches(Address pc, const char* text, Real real) {
+  return looks(pc, text, real, [=](const char* found) {
+    return found == nullptr ? length(text) + 1 : static_cast<size_t>(found - text) + 1;
+  });
 }
+
+// The text up to and with the part that is found in it.
+template <typename Real>
+char* finds(Address pc, const char* text, const char* part, Real real) {
+  const size_t size = observed(pc) == nullptr ? 0 : length(part);
+  accesses(self(), pc, part, size + 1, false);
+  return looks(pc, text, real, [=](const char* found) {
+    return found == nullptr ? length(text) + 1 : static_cast<size_t>(found - text) + size;
+  });
+}
+
+// For a length: with the byte behind it.
+size_t and_one(size_t size) { return size + 1; }
 
 }  // namespace
 
 INTERCEPT(size_t, strlen, (const char* text)) {
-  const size_t size = REAL(strlen)(text);
-  was_read(self(), CALLER, text, size + 1);
-  return size;
+  return looks(CALLER, text, [=] { return REAL(strlen)(text); }, and_one);
 }
 
 INTERCEPT(size_t, strnlen, (const char* text, size_t limit)) {
-  const size_t size = REAL(strnlen)(text, limit);
-  was_read(self(), CALLER, text, size < limit ? size + 1 : size);
-  return size;
+  return looks(
+      CALLER, text, [=] { return REAL(strnlen)(text, limit); },
+      [=](size_t size) { return size < limit ? size + 1 : size; });
 }
 
 INTERCEPT(size_t, wcslen, (const wchar_t* text)) {
-  const size_t size = REAL(wcslen)(text);
-  was_read(self(), CALLER, text, (size + 1) * sizeof *text);
-  return size;
+  return looks(
+      CALLER, text, [=] { return REAL(wcslen)(text); },
+      [=](size_t size) { return (size + 1) * sizeof *text; });
 }
 
 INTERCEPT(int, strcmp, (const char* a, const char* b)) {
@@ -125,15 +137,15 @@ INTERCEPT(int, strcoll, (const char* a, const char* b)) {
 }
 
 INTERCEPT(char*, strchr, (const char* text, int c)) {
-  return searched(CALLER, text, REAL(strchr)(text, c));
+  return searches(CALLER, text, [=] { return REAL(strchr)(text, c); });
 }
 
 INTERCEPT(char*, index, (const char* text, int c)) {
-  return searched(CALLER, text, REAL(index)(text, c));
+  return searches(CALLER, text, [=] { return REAL(index)(text, c); });
 }
 
 INTERCEPT(char*, strchrnul, (const char* text, int c)) {
-  return searched(CALLER, text, REAL(strchrnul)(text, c));
+  return searches(CALLER, text, [=] { return REAL(strchrnul)(text, c); });
 }
 
 INTERCEPT(char*, strrchr, (const char* text, int c)) {
@@ -147,34 +159,26 @@ INTERCEPT(char*, rindex, (const char* text, int c)) {
 }
 
 INTERCEPT(char*, strstr, (const char* text, const char* part)) {
-  reads(CALLER, text);
-  reads(CALLER, part);
-  return REAL(strstr)(text, part);
+  return finds(CALLER, text, part, [=] { return REAL(strstr)(text, part); });
 }
 
 INTERCEPT(char*, strcasestr, (const char* text, const char* part)) {
-  reads(CALLER, text);
-  reads(CALLER, part);
-  return REAL(strcasestr)(text, part);
+  return finds(CALLER, text, part, [=] { return REAL(strcasestr)(text, part); });
 }
 
 INTERCEPT(size_t, strspn, (const char* text, const char* set)) {
-  const size_t size = REAL(strspn)(text, set);
-  was_read(self(), CALLER, text, size + 1);
   reads(CALLER, set);
-  return size;
+  return looks(CALLER, text, [=] { return REAL(strspn)(text, set); }, and_one);
 }
 
 INTERCEPT(size_t, strcspn, (const char* text, const char* set)) {
-  const size_t size = REAL(strcspn)(text, set);
-  was_read(self(), CALLER, text, size + 1);
   reads(CALLER, set);
-  return size;
+  return looks(CALLER, text, [=] { return REAL(strcspn)(text, set); }, and_one);
 }
 
 INTERCEPT(char*, strpbrk, (const char* text, const char* set)) {
   reads(CALLER, set);
-  return searched(CALLER, text, REAL(strpbrk)(text, set));
+  return searches(CALLER, text, [=] { return REAL(strpbrk)(text, set); });
 }
 
 INTERCEPT(char*, strcpy, (char* to, const char* from)) {
@@ -226,7 +230,7 @@ INTERCEPT(char*, __strdup, (const char* text)) {
 INTERCEPT(char*, strndup, (const char* text, size_t limit)) {
   if (observed(CALLER) != nullptr) {
     const size_t size = bounded_length(text, limit);
-    was_read(self(), CALLER, text, size < limit ? size + 1 : size);
+    accesses(self(), CALLER, text, size < limit ? size + 1 : size, false);
   }
   return REAL(strndup)(text, limit);
 }
@@ -264,16 +268,20 @@ INTERCEPT(char*, __strncat_chk, (char* to, const char* from, size_t limit, size_
 // Conversions look at the text up to where they stopped.
 INTERCEPT(long, strtol, (const char* text, char** end, int base)) {
   char* stopped = nullptr;
-  const long result = REAL(strtol)(text, &stopped, base);
-  if (stopped == nullptr) return result;  // no such base
-  was_read(self(), CALLER, text, static_cast<size_t>(stopped - text) + 1);
-  if (end != nullptr) *end = stopped;
+  const auto real = [&] { return REAL(strtol)(text, &stopped, base); };
+  const long result = looks(CALLER, text, real, [&](long) {
+    return stopped == nullptr ? 0 : static_cast<size_t>(stopped - text) + 1;  // 0: no such base
+  });
+  if (stopped != nullptr && end != nullptr) *end = stopped;
   return result;
 }
 
-INTERCEPT(int, atoi, (const char* text)) {
-  reads(CALLER, text);
-  return REAL(atoi)(text);
+EXPORTED int intercept_atoi(const char* text) __asm__("atoi");
+extern "C" int intercept_atoi(const char* text) {
+  char* stopped = nullptr;
+  const long result = REAL(strtol)(text, &stopped, 10);
+  was_read(self(), CALLER, text, static_cast<size_t>(stopped - text) + 1);
+  return static_cast<int>(result);
 }
 
 }  // namespace deadheat::runtime

@@ -72,6 +72,7 @@ void thread_ends(void* value) {
     pthread_setspecific(key, value);
     return;
   }
+  leave_fibers();
   Thread* const thread = self();
   if (thread == nullptr) return;
   tls_self = nullptr;  // a signal handler that comes now must not find half a thread

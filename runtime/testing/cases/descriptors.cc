@@ -22,22 +22,22 @@ void expect_bytes(ssize_t got, ssize_t wanted) { CHECK(got == wanted); }
 }  // namespace
 
 SEEN_CASE(buffers_of_reads_and_writes, R"(
-T0 range_read out 3
 T0 happens_before o1
+T0 send_read out 3
 T0 happens_after o1
 T0 range_write in 3
-T0 range_read out 2
 T0 happens_before o2
+T0 send_read out 2
 T0 happens_after o2
 T0 range_write in 2
-T0 range_read out 4
-T0 range_read more 1
 T0 happens_before o1
+T0 send_read out 4
+T0 send_read more 1
 T0 happens_after o1
 T0 range_write in 1
 T0 range_write more 3
-T0 range_read out 5
 T0 happens_before o2
+T0 send_read out 5
 T0 happens_after o2
 T0 range_write in 5
 )") {
@@ -65,6 +65,35 @@ T0 range_write in 5
   expect_bytes(sendmsg(sockets[0], &message, 0), 5);
   parts[0].iov_base = in;
   expect_bytes(recvmsg(sockets[1], &message, 0), 5);
+}
+
+// Of what is offered only what is taken was read; a refused call has read nothing.
+SEEN_CASE(short_writes, R"(
+T0 happens_before o1
+T0 send_read big 4096
+T0 happens_before o1
+T0 happens_before o2
+T0 send_read big 10
+T0 send_read small 3
+T0 mark done
+)") {
+  static char big[1 << 16], small[16];
+  NAME(big);
+  NAME(small);
+  int ends[2], sockets[2];
+  CHECK(pipe2(ends, O_NONBLOCK) == 0 && fcntl(ends[1], F_SETPIPE_SZ, 4096) == 4096);
+  expect_bytes(write(ends[1], big, sizeof big), 4096);
+  errno = 0;
+  CHECK(write(ends[1], big, sizeof big) == -1 && errno == EAGAIN);
+  CHECK(socketpair(AF_UNIX, SOCK_DGRAM, 0, sockets) == 0);
+  iovec parts[2] = {{big, 10}, {small, 3}};
+  mmsghdr messages[2] = {};
+  messages[0].msg_hdr.msg_iov = parts;
+  messages[0].msg_hdr.msg_iovlen = 2;
+  messages[1].msg_hdr.msg_iov = nullptr;
+  messages[1].msg_hdr.msg_iovlen = 1;  // faults: only the first one is sent
+  CHECK(sendmmsg(sockets[0], messages, 2, 0) == 1);
+  mark("done");
 }
 
 CASE(futex, R"(

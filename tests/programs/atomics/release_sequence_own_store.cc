@@ -1,3 +1,4 @@
+// build: std=c++20 needs=pass
 // Since C++20 a relaxed store ends the release sequence even if the same thread made it.
 #include <atomic>
 

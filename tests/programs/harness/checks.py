@@ -161,7 +161,7 @@ def identity(options, sources, work):
     shutil.copytree(suite.HERE, tree, ignore=shutil.ignore_patterns("__pycache__", "harness", "run"))
     features = suite.cpu_features()
     names = [source.name for source in sources
-             if source.header.get("needs") != "regions" and all(n in features for n in source.header.get("cpu", []))]
+             if "needs" not in source.header and all(n in features for n in source.header.get("cpu", []))]
     files, labels, moved, good = [], {}, {}, True
     for number, (compiler, opt, edited) in enumerate(BUILDS):
         if edited:

@@ -10,6 +10,7 @@ A first comment line `// build: key=value ...` says what is special (lists are s
   plain_object=DIR/x.cc  a part of the program that is not instrumented, linked in front of the rest
   instrumented=DIR/x.c   a library built like the program
   needs=regions          only a build that marks regions (clang's pass) can know that the safe twin is safe
+  needs=pass             only a build with clang's pass knows that it is C++20
   cpu=avx512f            a feature without which the program cannot run (it is then skipped, and counted)
   tools=deadheat,tsan    the tools that know what it calls
   both=no                run and record cannot be held equal on it; the comment says why
