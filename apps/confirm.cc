@@ -19,20 +19,22 @@ struct ConfirmArguments {
 };
 
 int run_confirm(ConfirmArguments& arguments) {
+  if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   settle_paths(arguments.trials);
   auto file = model::read_findings(arguments.input);
   if (!file) return fail(file.error());
   if (arguments.output.findings.empty() && arguments.input != "-")
     arguments.output.findings = arguments.input;
-  auto outcome = confirm_findings(*file, arguments.trials, arguments.output.findings, "confirm");
+  const TimeBudget budget(arguments.trials.time_s);
+  auto outcome =
+      confirm_findings(*file, arguments.trials, arguments.output.findings, "confirm", budget, {});
   if (!outcome) return fail(outcome.error(), kCannotRun);
   std::fprintf(stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
                outcome->stopped       ? "; stopped: the same command goes on from here"
                : outcome->out_of_time ? "; out of time: the same command goes on from here"
                                       : "");
-  arguments.output.confirmed_only = !arguments.trials.strict;
-  const int verdict = emit(*file, arguments.output);
-  return verdict == kNothingFound && outcome->stopped ? kInterrupted : verdict;
+  arguments.output.fails = arguments.trials.fails();
+  return exit_code(emit(*file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
 }
 
 }  // namespace

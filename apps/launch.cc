@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include <filesystem>
 
 #include "apps/verb.h"
+#include "lib/base/descendants.h"
 #include "lib/base/environment.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/live/instrumented.h"
@@ -26,15 +28,17 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMs = 200;
-constexpr auto kGrace = std::chrono::seconds(2);  // between asking to end and killing
+constexpr double kGrace_s = 2;  // at most, between asking to end and killing
 constexpr std::array kForwarded = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t g_child = 0;
+volatile sig_atomic_t g_told_to_stop = 0;
 
 // A signal of the terminal reaches the program too, as a member of our group; one that was sent to
 // us alone was meant for it.
 void forward(int signal, siginfo_t* info, void* /*context*/) {
   const pid_t child = g_child;
+  if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) g_told_to_stop = signal;
   if (child > 0 && info->si_code <= 0) ::kill(child, signal);
 }
 
@@ -43,6 +47,7 @@ void forward(int signal, siginfo_t* info, void* /*context*/) {
 class ForwardedSignals {
  public:
   ForwardedSignals() {
+    g_told_to_stop = 0;
     sigset_t waiting;
     ::sigemptyset(&waiting);
     for (const int signal : kForwarded) ::sigaddset(&waiting, signal);
@@ -82,12 +87,34 @@ int wait_status(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Until the child is ready to be waited for.
+// Asks the child to end, and ends it if it does not.
+class Ending {
+ public:
+  Ending(pid_t child, double grace_s) : child_(child), grace_(grace_s) {}
+  bool asked() const { return asked_; }
+  void ask(bool tell) {
+    if (!asked_ && tell) ::kill(child_, SIGTERM);
+    if (!asked_) since_ = Clock::now();
+    if (Clock::now() - since_ >= grace_) ::kill(child_, SIGKILL);
+    asked_ = true;
+  }
+
+ private:
+  const pid_t child_;
+  const std::chrono::duration<double> grace_;
+  Clock::time_point since_;
+  bool asked_ = false;
+};
+
+// Until the child is ready to be waited for; true: its time was over.
 bool watch(pid_t child, const Launch& what) {
   const ScopedFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   const auto started = Clock::now();
   const auto limit = std::chrono::duration<double>(what.timeout_s);
-  bool asked = false, killed = false;
+  // Short times are kept, too: who has seconds does not get as many more.
+  const double grace_s =
+      what.timeout_s > 0 ? std::clamp(what.timeout_s / 4, 0.2, kGrace_s) : kGrace_s;
+  Ending late(child, grace_s), stopped(child, kGrace_s);
   for (;;) {
     // A kernel without pidfds: look more often instead.
     struct pollfd wanted{handle.get(), POLLIN, 0};
@@ -97,14 +124,11 @@ bool watch(pid_t child, const Launch& what) {
         ::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid == child;
     if (what.poll) what.poll();
-    if (over) return asked;
-    if (what.timeout_s <= 0 || Clock::now() - started < limit) continue;
-    if (!asked) ::kill(child, SIGTERM);
-    if (!killed && Clock::now() - started >= limit + kGrace) {
-      ::kill(child, SIGKILL);
-      killed = true;
-    }
-    asked = true;
+    if (over) return late.asked();
+    if (what.timeout_s > 0 && Clock::now() - started >= limit) late.ask(true);
+    // A terminal's Ctrl-C is the program's own business: a debugger goes on after it.
+    if (what.whole_tree && (g_told_to_stop == SIGTERM || g_told_to_stop == SIGHUP))
+      stopped.ask(false);
   }
 }
 
@@ -128,13 +152,17 @@ Result<Ended> launch(const Launch& what, int& code) {
   const ScopedFd told(ends[0]);
   ScopedFd tell(ends[1]);
   std::fflush(nullptr);
+  std::optional<AdoptOrphans> adopt;
+  if (what.whole_tree || what.timeout_s > 0) adopt.emplace();
+  const pid_t parent = ::getpid();
   const ForwardedSignals signals;
   const pid_t child = ::fork();
   const int fork_error = errno;
   signals.started(child);
   if (child < 0) return cannot_run(path, fork_error, code);
   if (child == 0) {
-    ::execve(path.c_str(), argv.data(), envp.data());
+    if (what.whole_tree) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() == parent) ::execve(path.c_str(), argv.data(), envp.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t said = ::write(ends[1], &error, sizeof error);
     ::_exit(127);
@@ -148,8 +176,12 @@ Result<Ended> launch(const Launch& what, int& code) {
     wait_status(child);
     return cannot_run(path, error, code);
   }
-  const bool timed_out = watch(child, what);
-  return Ended{wait_status(child), timed_out};
+  Ended ended;
+  ended.timed_out = watch(child, what);
+  ended.code = wait_status(child);
+  ended.told_to_stop = g_told_to_stop;
+  if (what.whole_tree || ended.timed_out) adopt->end_all();
+  return ended;
 }
 
 Result<std::string> runtime_folder(const std::string& mode) {

@@ -17,11 +17,15 @@ struct Launch {
   std::map<std::string, std::string> environment;  // set over what this process has
   double timeout_s = 0;                            // 0: no limit
   std::function<void()> poll;                      // called a few times a second while it runs
+  // What it started ends with it, and it ends with us. Else that is so only after a time-out: a
+  // program may leave others running, as from a shell.
+  bool whole_tree = false;
 };
 
 struct Ended {
   int code = 0;  // of the program; 128 + n after signal n
   bool timed_out = false;
+  int told_to_stop = 0;  // the last signal of SIGINT, SIGTERM, SIGHUP that we were sent meanwhile
 };
 
 // Error when it could not be started; `code` is then what the shell gives: 127, 126 or 77.

@@ -28,6 +28,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr const char* kFailOn[] = {"candidate", "race", "harm"};  // as report::FailOn
+constexpr const char* kIncompleteWord = "incomplete";
 constexpr const char* kFormats[] = {"text", "json", "sarif", "junit", "html", "tsan", "github"};
 constexpr uint64_t kMostSourceBytes =
     8 << 20;  // generated sources are larger; nobody reads those in a report
@@ -204,9 +206,29 @@ void add_output_options(CLI::App& app, OutputOptions& options) {
   app.add_option("--strip-path-prefix", options.strip_prefix,
                  "cut this off file names (default: the git work tree or the current directory)")
       ->type_name("PATH");
+  app.add_option("--fail-on", options.fail_on,
+                 "what makes the exit code: candidate (all that is suspected), race (true ones), "
+                 "harm; and incomplete: 75 if something was not tried; repeatable")
+      ->check(CLI::IsMember({kFailOn[0], kFailOn[1], kFailOn[2], kIncompleteWord}))
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option("--exit-code", options.exit_code, "exit code when there are new findings")
       ->check(CLI::Range(0, 255))
       ->capture_default_str();
+}
+
+Status check_output(const OutputOptions& options) {
+  const auto wanted = targets(options);
+  if (!wanted) return wanted.error();
+  std::vector<std::string> paths = {options.findings};
+  for (const Target& target : wanted.value()) paths.push_back(target.path);
+  for (const std::string& path : paths) {
+    std::error_code error;
+    const fs::path folder = fs::path(path).parent_path();
+    if (path.empty() || folder.empty() || fs::is_directory(folder, error)) continue;
+    return Error{"cannot write " + path + ": there is no folder " + folder.string(), ""};
+  }
+  return Ok{};
 }
 
 int emit(const model::FindingsFile& findings, const OutputOptions& options) {
@@ -218,7 +240,12 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   const std::string root = source_root();
   report::ReportOptions wishes;
   wishes.today = report::today();
-  wishes.confirmed_only = options.confirmed_only;
+  wishes.fail_on = options.fails;
+  for (const std::string& word : options.fail_on) {
+    if (word == kIncompleteWord) wishes.fail_on_incomplete = true;
+    for (size_t i = 0; i < std::size(kFailOn); ++i)
+      if (word == kFailOn[i]) wishes.fail_on = static_cast<report::FailOn>(i);
+  }
   wishes.unique = true;  // analyze and report both build through add_finding
   wishes.strip_prefix = options.strip_prefix.empty() ? root : options.strip_prefix;
   wishes.suppressions = read_suppressions(options.suppressions, problems);
@@ -244,7 +271,9 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   if (!baseline_problem.empty())
     report.notices.push_back(
         {report::Notice::Kind::kBaseline, "unreadable-baseline", baseline_problem});
-  const int verdict = report.summary.failing > 0 ? options.exit_code : kNothingFound;
+  const int verdict = report.summary.failing > 0 ? options.exit_code
+                      : report.fails_incomplete  ? int{kIncomplete}
+                                                 : int{kNothingFound};
   auto wanted = targets(options);
   if (!wanted) {
     problems.add(wanted.error());
@@ -259,6 +288,11 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
   }
   if (!on_stdout) std::fprintf(stderr, "deadheat: %s\n", report::headline(report).c_str());
   return problems.any() ? kUsage : verdict;
+}
+
+int exit_code(int verdict, int otherwise) {
+  const bool decides = verdict != kNothingFound && verdict != kIncomplete;
+  return decides || otherwise == 0 ? verdict : otherwise;
 }
 
 }  // namespace deadheat::apps

@@ -5,7 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/result.h"
 #include "lib/model/finding.h"
+#include "lib/report/report.h"
 
 namespace CLI {
 class App;
@@ -19,19 +21,25 @@ struct OutputOptions {
   std::vector<std::string>
       outputs;           // -o FILE for each format, in order; default stdout; format by extension
   std::string baseline;  // --baseline old.json
-  std::vector<std::string> suppressions;           // --suppressions FILE
-  std::vector<std::string> built_in_suppressions;  // texts that the program brings along
-  std::string colour = "auto";                     // --color auto|always|never
-  std::string strip_prefix;                        // --strip-path-prefix
-  int exit_code = 66;                              // --exit-code for findings
-  bool confirmed_only = false;                     // candidates alone do not fail
+  std::vector<std::string> suppressions;              // --suppressions FILE
+  std::vector<std::string> built_in_suppressions;     // texts that the program brings along
+  std::string colour = "auto";                        // --color auto|always|never
+  std::string strip_prefix;                           // --strip-path-prefix
+  int exit_code = 66;                                 // --exit-code for findings
+  report::FailOn fails = report::FailOn::kCandidate;  // the verb's own; --fail-on says otherwise
+  std::vector<std::string> fail_on;  // --fail-on candidate|race|harm|incomplete, repeatable
   // Where a report without -o goes. Standard output belongs to the program under test, if there is
   // one.
   enum class Standard : uint8_t { kOutput, kError } standard = Standard::kOutput;
 };
 
 void add_output_options(CLI::App& app, OutputOptions& options);
+// Whether emit will know what to write and where: asked before an hour of work, not after it.
+Status check_output(const OutputOptions& options);
 // Applies baseline and suppressions, writes every report asked for, and returns the exit code.
 int emit(const model::FindingsFile& findings, const OutputOptions& options);
+// The exit code of a verb whose report gave `verdict`, where something else (the program, a
+// signal) has a say: only findings and unusable input come before it.
+int exit_code(int verdict, int otherwise);
 
 }  // namespace deadheat::apps

@@ -206,6 +206,7 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
   what.command = arguments.gdb ? under_gdb(options.program) : options.program;
   what.environment = child.value().environment;
   what.timeout_s = arguments.timeout_s;
+  what.whole_tree = true;
   int code = kCannotRun;
   const FixedAddresses fixed;
   const auto ended = launch(what, code);
@@ -218,7 +219,8 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
     return fail({"the scheduler did not start in " + options.program[0], ""}, kCannotRun);
   const int verdict = judge(recorded, request, trial);
   compare_logs(kept, trial, symbolizer);
-  return verdict;
+  const int stopped_by = ended.value().told_to_stop;
+  return verdict == kNothingFound && stopped_by != 0 ? 128 + stopped_by : verdict;
 }
 
 // Both may be left out: what is no name of a finding is the program's.

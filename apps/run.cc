@@ -120,6 +120,7 @@ int not_checked(const RunArguments& arguments, const Ended& ended) {
 }
 
 int run_program(RunArguments& arguments) {
+  if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   for (const std::string& option : arguments.options)
     if (const Status status = check_runtime_option(option); !status) return fail(status.error());
   for (std::string& file : tsan_suppressions())
@@ -146,9 +147,8 @@ int run_program(RunArguments& arguments) {
     std::fprintf(stderr, "deadheat: %s did not end within %g seconds\n",
                  arguments.program[0].c_str(), arguments.timeout_s);
   arguments.output.built_in_suppressions = findings.built_in_suppressions();
-  const int verdict = emit(findings.finish(), arguments.output);
-  if (verdict != kNothingFound) return verdict;
-  return ended.value().timed_out ? int{kTimedOut} : ended.value().code;
+  return exit_code(emit(findings.finish(), arguments.output),
+                   ended.value().timed_out ? int{kTimedOut} : ended.value().code);
 }
 
 void add_run_options(CLI::App& app, RunArguments& arguments) {

@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 constexpr std::array kStopping = {SIGINT, SIGTERM, SIGHUP};
 volatile sig_atomic_t g_stopped = 0;
 
-void stop(int /*signal*/) { g_stopped = 1; }
+void stop(int /*signal*/) { g_stopped = g_stopped == 0 ? 1 : 2; }
 
 const std::vector<std::string>& strategies() {
   static const std::vector<std::string> kAll = {"race_directed", "random", "pct", "pos"};
@@ -88,12 +88,14 @@ StopSignals::~StopSignals() {
 }
 
 bool StopSignals::stopped() { return g_stopped != 0; }
+bool StopSignals::insists() { return g_stopped > 1; }
 
 void add_trial_options(CLI::App& app, TrialOptions& options) {
   app.add_option("--trials", options.trials, "at most so many trials for each candidate")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 24));
-  app.add_option("--time", options.time_s, "at most so long in all; 0: no limit")
+  app.add_option("--time", options.time_s,
+                 "at most so long in all, finding included, building not; 0: no limit")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--timeout", options.timeout_s,
@@ -126,7 +128,8 @@ void add_trial_options(CLI::App& app, TrialOptions& options) {
       ->type_name("ID")
       ->allow_extra_args(false)
       ->take_all();
-  app.add_flag("--strict", options.strict, "fail for candidates too, not only for confirmed races");
+  app.add_flag("--strict", options.strict,
+               "fail for candidates too, not only for true races: as --fail-on candidate");
 }
 
 void settle_paths(TrialOptions& options) {
@@ -181,7 +184,8 @@ std::optional<TrialOptions> options_of(const model::FindingsFile& file, const st
 }
 
 Result<campaign::Outcome> confirm_findings(model::FindingsFile& file, const TrialOptions& options,
-                                           const std::string& path, const std::string& verb) {
+                                           const std::string& path, const std::string& verb,
+                                           const TimeBudget& budget, const Known& known) {
   auto target = make_target(options);
   if (!target) return target.error();
   const auto work = WorkFolder::create();
@@ -192,8 +196,10 @@ Result<campaign::Outcome> confirm_findings(model::FindingsFile& file, const Tria
   campaign.seed = options.seed;
   campaign.depth = options.depth;
   campaign.trials = options.trials;
-  campaign.time_s = options.time_s;
+  campaign.time = budget;
   campaign.timeout_s = options.timeout_s;
+  campaign.took_s = known.took_s;
+  campaign.never_ended = known.never_ended;
   campaign.jobs =
       options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
   campaign.undisturbed = options.undisturbed;

@@ -6,8 +6,10 @@
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/base/time_budget.h"
 #include "lib/campaign/campaign.h"
 #include "lib/model/finding.h"
+#include "lib/report/report.h"
 
 namespace CLI {
 class App;
@@ -25,6 +27,10 @@ struct TrialOptions {
   std::string checker;
   std::vector<std::string> only;
   bool strict = false;
+
+  report::FailOn fails() const {
+    return strict ? report::FailOn::kCandidate : report::FailOn::kRace;
+  }
 };
 
 void add_trial_options(CLI::App& app, TrialOptions& options);
@@ -35,10 +41,17 @@ void settle_paths(TrialOptions& options);
 // The program with the runtime's environment; the schedule library must be there.
 Result<campaign::Target> make_target(const TrialOptions& options);
 
+// What earlier runs of the program showed.
+struct Known {
+  double took_s = 0;         // the longest that ended by itself; 0: none did, or there was none
+  bool never_ended = false;  // there was one, and it had to be ended
+};
+
 // Runs the campaign over `file`, which is written to `path` now and then; adds an origin. The
 // status goes to stderr. `stopped` says whether the user ended it.
 Result<campaign::Outcome> confirm_findings(model::FindingsFile& file, const TrialOptions& options,
-                                           const std::string& path, const std::string& verb);
+                                           const std::string& path, const std::string& verb,
+                                           const TimeBudget& budget, const Known& known);
 
 // "findings.json.schedules": where logs of decisions are kept beside the findings.
 std::string schedules_folder(const std::string& findings);
@@ -55,6 +68,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static bool stopped();
+  static bool insists();  // was said more than once
 
  private:
   struct Before;

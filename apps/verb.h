@@ -17,6 +17,7 @@ enum ExitCode : int {
   kNothingFound = 0,
   kUsage = 2,
   kFinding = 66,
+  kIncomplete = 75,  // with --fail-on incomplete: something was not tried, and nothing else failed
   kCannotRun = 77,
   kTimedOut = 124,
   kInterrupted = 130,
@@ -38,6 +39,7 @@ Verb replay_verb();
 Verb check_verb();
 Verb proc_verb();
 Verb watch_verb();
+Verb scan_verb();
 Verb trace_verb();
 Verb report_verb();
 Verb symbolize_verb();

@@ -76,7 +76,7 @@ class Runner {
   double seconds() const { return std::chrono::duration<double>(Clock::now() - started_).count(); }
   bool stopped() {
     outcome_.stopped = outcome_.stopped || (options_.stopped && options_.stopped());
-    outcome_.out_of_time = options_.time_s > 0 && seconds() >= options_.time_s;
+    outcome_.out_of_time = options_.time.over();
     return outcome_.stopped || outcome_.out_of_time;
   }
   std::string new_folder() { return options_.work + "/" + std::to_string(++folders_); }
@@ -210,6 +210,7 @@ Status Runner::start_more() {
       one.request.depth = options_.depth;
       one.request.length = undisturbed_.length;
     }
+    one.request.spins = undisturbed_.spins || left_.spins();
     one.request.sites = attempt->sites;
     one.slot = free_slot();
     if (!processors_.empty()) one.request.cpu = processors_[one.slot % processors_.size()];
@@ -317,7 +318,7 @@ void Runner::announce(const Attempt& attempt, const model::Evidence& evidence,
     return e.outcome == model::Outcome::kRace && e.consequence.kind == evidence.consequence.kind;
   });
   if (met && (!failed || hurt)) return;
-  say(std::string(failed ? "harmful: " : "confirmed: ") +
+  say(std::string(failed ? "failed: " : "made to happen: ") +
       live::one_line(file_.findings[attempt.finding].candidate) +
       (failed ? ": " + evidence.consequence.detail : "") + " (seed " + std::to_string(seed) + ")");
 }
@@ -392,6 +393,10 @@ Outcome Runner::finish() {
   count("logs_lost", logs_lost_, "logs of decisions could not be kept: replays compare less", true);
   count("sites_gone", out.progress.gone, "candidates whose code is not in the program any more",
         true);
+  out.counters.push_back({"not_decided", out.progress.candidates - out.progress.decided,
+                          std::string("candidates were not tried to the end: ") +
+                              (out.stopped ? "stopped" : "no time left"),
+                          true, true});
   left_.append_to(out.counters);
   out.problems = undisturbed_.problems;
   if (!children_.same_addresses())

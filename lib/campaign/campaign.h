@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/base/time_budget.h"
 #include "lib/campaign/expand.h"
 #include "lib/campaign/trial.h"
 #include "lib/model/finding.h"
@@ -43,8 +44,10 @@ struct Options {
   Target target;
   std::string strategy = "race_directed";
   uint64_t seed = 1, depth = 3, trials = 100;
-  double time_s = 0;     // 0: no limit
-  double timeout_s = 0;  // of a trial; 0: ten times the slowest undisturbed run, at least 10
+  TimeBudget time = TimeBudget(0);
+  double timeout_s = 0;      // of a trial; 0: ten times the slowest undisturbed run, at least 10
+  double took_s = 0;         // an earlier run of the program, that ended by itself; 0: none known
+  bool never_ended = false;  // an earlier run had to be ended
   uint64_t jobs = 1, undisturbed = 5;
   std::string checker;         // may be empty
   std::set<std::string> only;  // display ids; empty: all

@@ -276,7 +276,9 @@ TEST(Attach, AnOrderIsProvedByItsFailure) {
   const model::Consequence deadlock{ConsequenceKind::kDeadlock, "T1 waits"};
   const Attached attached = attach(trial, {}, candidate, deadlock);
   EXPECT_EQ(attached.evidence.proof, model::Proof::kFailedBranch);
-  EXPECT_EQ(model::fold({{attached.evidence}}, candidate.kind).state,
+  model::Evidence again = attached.evidence;
+  again.execution = "again";
+  EXPECT_EQ(model::fold({{attached.evidence, again}}, candidate.kind).state,
             model::VerdictState::kTrueRace);
   candidate.kind = model::CandidateKind::kDataRace;
   EXPECT_EQ(attach(trial, {}, candidate, deadlock).evidence.proof, model::Proof::kNone);

@@ -71,10 +71,6 @@ Result<ScopedFd> open_output(const std::string& path) {
 }  // namespace
 
 Children::Children() {
-  int before = 0;
-  ::prctl(PR_GET_CHILD_SUBREAPER, &before);
-  outermost_ = before == 0;
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   personality_before_ = ::personality(0xffffffff);
   if (personality_before_ < 0) return;
   const auto wanted = static_cast<unsigned long>(personality_before_) | ADDR_NO_RANDOMIZE;
@@ -84,7 +80,6 @@ Children::Children() {
 Children::~Children() {
   end_all();
   if (same_addresses_) ::personality(static_cast<unsigned long>(personality_before_));
-  if (outermost_) ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 Status Children::start(uint64_t tag, const ChildRequest& request) {
@@ -149,26 +144,31 @@ void Children::check_limits(Child& child) {
   ::kill(static_cast<pid_t>(-child.pid), SIGKILL);
 }
 
-// Children that left the group were handed to us when their parent died.
-void Children::end_orphans(const std::string& folder) {
+// Children that left the group were handed to us when their parent died; and theirs are when they
+// die. True: there were some.
+bool Children::end_some_orphans(const std::string& folder) {
   const std::string mark = std::string(kFolderVariable) + "=" + folder + '\0';
-  const auto list = read_file("/proc/self/task/" + std::to_string(::getpid()) + "/children");
-  if (!list) return;
-  const char* at = list.value().c_str();
-  for (char* end = nullptr;; at = end) {
-    const long pid = std::strtol(at, &end, 10);
-    if (end == at) return;
+  bool any = false;
+  for (const pid_t pid : children_of(::getpid())) {
     const auto is_pid = [pid](const Child& child) { return child.pid == pid; };
     if (std::any_of(children_.begin(), children_.end(), is_pid)) continue;
     const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
     if (!environment || environment.value().find(mark) == std::string::npos) {
       // A dead one has no environment any more. Inner ones leave it to the outermost.
-      if (outermost_) ::waitpid(static_cast<pid_t>(pid), nullptr, WNOHANG);
+      if (adopt_.outermost()) ::waitpid(pid, nullptr, WNOHANG);
       continue;
     }
-    ::kill(static_cast<pid_t>(pid), SIGKILL);
-    ::waitpid(static_cast<pid_t>(pid), nullptr, 0);
+    ::kill(pid, SIGKILL);
+    ::waitpid(pid, nullptr, 0);
+    any = true;
   }
+  return any;
+}
+
+void Children::end_orphans(const std::string& folder) {
+  while (end_some_orphans(folder)) {
+  }
+  if (children_.empty() && adopt_.outermost()) adopt_.end_all();
 }
 
 std::vector<Children::Ended> Children::wait(int patience_ms) {
@@ -203,6 +203,15 @@ std::vector<Children::Ended> Children::wait(int patience_ms) {
     end_orphans(folder);
   }
   return ended;
+}
+
+void Children::tell_all(int signal) {
+  for (const Child& child : children_) ::kill(static_cast<pid_t>(child.pid), signal);
+}
+
+void Children::end_programs() {
+  for (const Child& child : children_)
+    for (const pid_t below : children_of(static_cast<pid_t>(child.pid))) ::kill(below, SIGKILL);
 }
 
 void Children::end_all() {

@@ -1,8 +1,9 @@
 // The processes of a campaign: started, captured, limited, and gone with all they started.
 //
 // One thread, many children. Each is the leader of a process group of its own; what it starts dies
-// with it, also what left the group (we are its reaper, and find it by the folder in its
-// environment). Standard output and error go to files in the child's folder.
+// with it, also what left the group (we adopt it, and find it by the folder in its environment;
+// what has another environment dies when no child runs any more). Standard output and error go to
+// files in the child's folder.
 #pragma once
 
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/descendants.h"
 #include "lib/base/result.h"
 #include "lib/base/scoped_fd.h"
 
@@ -53,6 +55,10 @@ class Children {
   std::vector<Ended> wait(int patience_ms);
   size_t running() const { return children_.size(); }
   void end_all();
+  void tell_all(int signal);
+  // Kills what they started, and not themselves: a child that is one of our own verbs then reports
+  // what it saw.
+  void end_programs();
   // Whether addresses are the same in every run; some containers do not let us ask for that.
   bool same_addresses() const { return same_addresses_; }
 
@@ -69,11 +75,12 @@ class Children {
   };
   void check_limits(Child& child);
   void end_orphans(const std::string& folder);
+  bool end_some_orphans(const std::string& folder);
 
   std::vector<Child> children_;
   int personality_before_ = 0;
   bool same_addresses_ = false;
-  bool outermost_ = true;  // a checker runs while trials do
+  AdoptOrphans adopt_;  // nested: a checker runs while trials do
 };
 
 }  // namespace deadheat::campaign

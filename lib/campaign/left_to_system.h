@@ -13,6 +13,8 @@ class LeftToSystem {
  public:
   void add(const Counters& of_trial);  // as the schedule mode ends with (abi/trial.md)
   void append_to(Counters& counters) const;
+  // A thread ran for long without a point, in some trial: it waits with plain reads.
+  bool spins() const { return uncontrolled_ > 0; }
 
  private:
   uint64_t trials_ = 0, outside_ = 0, uncontrolled_ = 0, signals_ = 0, unlogged_ = 0;

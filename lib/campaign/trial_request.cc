@@ -26,6 +26,7 @@ std::string to_text(const TrialRequest& request) {
   if (!request.follow.empty()) text += "follow " + request.follow + "\n";
   if (request.cpu >= 0) text += "cpu " + std::to_string(request.cpu) + "\n";
   if (request.stop_at_race) text += "stop_at_race 1\n";
+  if (request.spins) text += "spins 1\n";
   return text;
 }
 
@@ -33,6 +34,7 @@ std::string schedule_text(const TrialRequest& request) {
   std::string text = "seed " + std::to_string(request.seed) + " strategy " + request.strategy;
   if (request.depth > 0) text += " depth " + std::to_string(request.depth);
   if (request.length > 0) text += " length " + std::to_string(request.length);
+  if (request.spins) text += " spins 1";
   return text;
 }
 
@@ -49,6 +51,10 @@ bool parse_schedule(std::string_view text, TrialRequest& request) {
       good = parse_number(words[i + 1], request.depth);
     } else if (words[i] == "length") {
       good = parse_number(words[i + 1], request.length);
+    } else if (words[i] == "spins") {
+      uint64_t number = 0;
+      good = parse_number(words[i + 1], number);
+      request.spins = number != 0;
     } else {
       good = false;
     }

@@ -23,7 +23,8 @@ struct TrialRequest {
   std::string decisions;  // the log goes there
   std::string follow;     // replay: the log to follow
   bool stop_at_race = false;
-  int cpu = -1;  // processor to run on; -1: any
+  bool spins = false;  // the program waits with plain reads: they are looked at
+  int cpu = -1;        // processor to run on; -1: any
 };
 
 // Paths must not hold line breaks: the format has no way to say them, and the caller chose them.

@@ -6,6 +6,7 @@
 
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/campaign/left_to_system.h"
 #include "lib/live/instrumented.h"
 
 namespace deadheat::campaign {
@@ -16,7 +17,10 @@ namespace fs = std::filesystem;
 constexpr int kPollMs = 100;
 constexpr double kLeastTimeout_s = 10, kTimesSlowest = 10;
 constexpr double kFirstTimeout_s = 20;  // before anything is known of the program
-constexpr size_t kEnoughHung = 2;       // one that never ends by itself does so every time
+constexpr double kPartOfTime = 0.1;     // of all the time there is, for one that may hang
+constexpr double kPartOfTrial = 0.25;   // the same for a trial
+constexpr double kLeastOfTime_s = 1;
+constexpr size_t kEnoughHung = 2;  // one that never ends by itself does so every time
 
 void remove(const std::string& folder) {
   std::error_code ignored;
@@ -32,7 +36,7 @@ class Learner {
         symbolizer_(symbolizer),
         stopped_(stopped),
         show_(show) {
-    out_.timeout_s = options.timeout_s > 0 ? options.timeout_s : kFirstTimeout_s;
+    out_.timeout_s = options.timeout_s > 0 ? options.timeout_s : first_timeout_s();
   }
 
   Result<Undisturbed> learn() {
@@ -47,6 +51,14 @@ class Learner {
   }
 
  private:
+  // One that hangs must not use up the time of the trials.
+  double first_timeout_s() const {
+    const double known_s = kTimesSlowest * options_.took_s;
+    const double part_s = options_.time.total_s() * kPartOfTime;
+    return std::min(std::max(kFirstTimeout_s, known_s),
+                    std::max({kLeastOfTime_s, part_s, 2 * options_.took_s}));
+  }
+
   Status start(const std::optional<TrialRequest>& request, const std::string& folder) {
     const auto child = prepare(options_.target, request, folder, out_.timeout_s);
     if (!child) return child.error();
@@ -58,7 +70,7 @@ class Learner {
     uint64_t left = options_.undisturbed;
     size_t hung = 0;
     while ((left > 0 || !folders.empty()) && !stopped_()) {
-      if (hung >= kEnoughHung) left = 0;
+      if (hung >= (options_.never_ended ? 1 : kEnoughHung)) left = 0;
       for (; left > 0 && folders.size() < options_.jobs; --left) {
         const std::string folder = options_.work + "/undisturbed" + std::to_string(left);
         if (const Status begun = start(std::nullopt, folder); !begun) return begun.error();
@@ -95,6 +107,9 @@ class Learner {
     for (const live::RawProcess& process : trial.processes)
       if (!process.notes.empty()) out_.problems.push_back("serial run: " + process.notes.front());
     if (trial.log) out_.length = trial.log->decisions.size();
+    LeftToSystem left;
+    for (const model::Origin& origin : trial.races.origins) left.add(origin.counters);
+    out_.spins = left.spins();
     remove(folder);
     return Ok{};
   }
@@ -115,9 +130,10 @@ class Learner {
     if (options_.timeout_s > 0) return;
     const double slowest = out_.baseline.slowest_s();
     // One that never ends by itself need not be waited for ten times as long.
-    out_.timeout_s = slowest >= kFirstTimeout_s
-                         ? kFirstTimeout_s
-                         : std::max(kLeastTimeout_s, kTimesSlowest * slowest);
+    if (slowest >= out_.timeout_s) return;
+    out_.timeout_s =
+        std::min(std::max(kLeastTimeout_s, kTimesSlowest * slowest),
+                 std::max({kLeastOfTime_s, options_.time.total_s() * kPartOfTrial, 2 * slowest}));
   }
 
   const Options& options_;

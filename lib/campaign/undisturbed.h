@@ -15,6 +15,7 @@ struct Undisturbed {
   Baseline baseline;
   double timeout_s = 0;  // for trials
   uint64_t length = 0;   // decisions of the serial run, for pct
+  bool spins = false;    // the serial run was seen to: see TrialRequest
   std::vector<std::string> problems;
 };
 

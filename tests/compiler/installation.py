@@ -31,6 +31,7 @@ class Installation:
         self.has_pass = os.path.exists(f"{built}/deadheat_pass.so")
         if self.has_pass:
             shutil.copy(f"{built}/deadheat_pass.so", self.lib)
+            os.symlink("deadheat_pass.so", f"{self.lib}/deadheat_pass_cxx20.so")
         subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-I", ROOT, "-Wl,-soname,libdeadheat.so.1", "-o",
                         f"{self.lib}/detect/libdeadheat.so.1", os.path.join(HERE, "witness.c"), "-latomic"],
                        check=True)

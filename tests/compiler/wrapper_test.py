@@ -244,6 +244,18 @@ class Calls(installation.CompilerCase):
         self.assertNotEqual(failed.returncode, 0)
         self.assertRegex(failed.stderr, r"incompatible|not allowed with")
 
+    def test_fences_are_no_error(self):
+        self.write("fence.c", "#include <stdatomic.h>\nint shared;\n"
+                              "int main(int c, char** v) { shared = c; atomic_thread_fence(memory_order_seq_cst); return 0; }\n")
+        for flags in (["-Werror"], ["-Wall", "-Wextra", "-Werror", "-Wno-unused-parameter"]):
+            self.ok(self.cc, *flags, "fence.c", "-o", "fence")
+            self.assert_instrumented("fence")
+            self.ok(self.cc, *flags, "-O2", "-c", "fence.c")
+        if self.compiler == "gcc":
+            self.ok(self.cc, "-Werror=tsan", "-c", "fence.c")
+            self.ok(self.cc, "-O2", "-flto", "-Werror", "-c", "fence.c")
+            self.ok(self.cc, "-O2", "-flto", "-Werror", "fence.o", "-o", "fence")
+
     def test_errors_are_the_compilers(self):
         self.write("wrong.c", "int main(void) { return undeclared; }\n")
         ours, plain = self.call(self.cc, "wrong.c"), self.call(self.env["DEADHEAT_CC"], "wrong.c")

@@ -100,9 +100,9 @@ class Confirm(Case):
         done = self.confirm("--jobs", "2")
         self.assertEqual(done.returncode, 66, done)
         # Two trials run side by side: whichever ends first says it, once.
-        self.assertRegex(done.stderr, r"^deadheat: confirmed: write in deposit\(\) p\.c:6 and read in audit\(\) p\.c:7 \(seed [12]\)\n")
-        self.assertEqual(done.stderr.count("confirmed: "), 1, done.stderr)
-        self.assertIn("CONFIRMED", done.stdout)
+        self.assertRegex(done.stderr, r"^deadheat: made to happen: write in deposit\(\) p\.c:6 and read in audit\(\) p\.c:7 \(seed [12]\)\n")
+        self.assertEqual(done.stderr.count("made to happen: "), 1, done.stderr)
+        self.assertIn("MADE TO HAPPEN", done.stdout)
         self.assertIn("probability 1.00", done.stdout.replace("\n                ", " "))
         orders = [one["order"] for one in self.evidence()]
         self.assertGreaterEqual(min(orders.count("primary"), orders.count("alternate")), 10)
@@ -118,11 +118,11 @@ class Confirm(Case):
                                    ("hang", "hang", "did not end")):
             with self.subTest(mode):
                 self.write_findings()
-                done = self.confirm("--trials", "2", "--timeout", "2", mode=mode)
+                done = self.confirm("--trials", "4", "--timeout", "2", mode=mode)
                 self.assertEqual(done.returncode, 66, done)
                 self.assertIn("HARMFUL", done.stdout)
                 bad = [one for one in self.evidence() if "consequence" in one]
-                self.assertEqual([(one["consequence"]["kind"], one["order"]) for one in bad], [(kind, "primary")])
+                self.assertEqual([(one["consequence"]["kind"], one["order"]) for one in bad], [(kind, "primary")] * 2)
                 self.assertIn(detail, bad[0]["consequence"]["detail"])
 
     def test_what_a_hanging_trial_left_behind_is_ended(self):
@@ -137,10 +137,20 @@ class Confirm(Case):
     def test_a_candidate_that_never_happens_fails_only_when_strict(self):
         done = self.confirm("--trials", "5", mode="never")
         self.assertEqual(done.returncode, 0, done)
-        self.assertIn("Tried 5 times under the scheduler (race_directed)",
+        self.assertIn("The scheduler did not make it happen in 5 trials (race_directed)",
                       done.stdout.replace("\n                ", " "))
         self.assertEqual([one["outcome"] for one in self.evidence()], ["not_seen"] * 5)
         self.assertEqual(self.confirm("--trials", "5", "--strict", mode="never").returncode, 66)
+
+    def test_what_was_not_tried_is_said_and_can_fail(self):
+        words = ("--trials", "1000000", "--time", "0.5")
+        done = self.confirm(*words, mode="never")
+        self.assertEqual(done.returncode, 0, done)
+        last = "Incomplete: 1 candidate was not tried to the end: no time left\n"
+        self.assertTrue(done.stdout.endswith(last), done.stdout)
+        self.assertEqual(self.confirm(*words, "--fail-on", "incomplete", mode="never").returncode, 75)
+        self.assertEqual(self.confirm(*words, "--fail-on", "incomplete", mode="race").returncode, 66)
+        self.assertEqual(self.confirm(*words, "--fail-on", "harm", mode="race").returncode, 0)
 
     def test_the_same_command_goes_on(self):
         self.confirm("--trials", "3", mode="never")

@@ -149,6 +149,16 @@ class Check(Case):
             self.assertIn(word, before)
         self.assertIn(": the same\n", done.stderr)
 
+    def test_a_program_with_the_name_of_a_source_is_run(self):
+        compiler = os.path.join(os.path.dirname(TOOL), "deadheat-cc")
+        subprocess.run([compiler, "-g", "-O1", "-pthread", os.path.join(HERE, "programs/safe.c"), "-o", "safe.c"],
+                       cwd=self.folder, check=True)
+        for word in ("./safe.c", "safe"):  # the second: no such program, and no source of that name
+            with self.subTest(word):
+                done = self.tool("check", "--trials", "2", word)
+                self.assertNotIn("building", done.stderr)
+                self.assertEqual(done.returncode, 0 if word == "./safe.c" else 127, done)
+
     def test_the_programs_own_failure_is_its_exit_status(self):
         done = self.tool("check", "--", "/bin/false")
         self.assertNotIn(done.returncode, (0, 66), done)

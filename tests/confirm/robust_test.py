@@ -52,6 +52,33 @@ class Robust(unittest.TestCase):
         self.assertIn(("second = 1", "second = 2"), confirmed)
         self.assertNotIn(("first = 1", "first = 2"), confirmed)
 
+    def test_a_sleep_orders_nothing(self):
+        self.assertEqual(self.check("naps"), (66, {("shared = value", "shared = value")}))
+        self.assertEqual(self.check("naps", "-DSAFE"), (0, set()))
+
+    def test_who_waits_for_a_sleeper_in_a_loop(self):
+        for kind in range(3):
+            with self.subTest(kind):
+                flags = ("-O0", "-fno-inline", f"-DKIND={kind}")
+                status, met = self.check("waits", *flags)
+                self.assertEqual(status, 66)
+                self.assertIn(("shared = value", "shared = value"), met)
+                with open(os.path.join(self.folder, "deadheat-check/findings.json"), encoding="utf-8") as file:
+                    campaign = json.load(file)["origins"][-1]
+                # Seen to spin at most in the serial run and in those that had begun before a trial told that it does.
+                left = {one["name"]: one["value"] for one in campaign["counters"]}
+                self.assertLessEqual(left["uncontrolled"], 8, left)
+                status, met = self.check("waits", "-DSAFE", *flags)
+                self.assertNotIn(("shared = value", "shared = value"), met)
+
+    def test_accesses_of_the_c_library_are_met(self):
+        status, met = self.check("texts", "-fno-builtin", options=("--trials", "12"))
+        self.assertEqual(status, 66)
+        self.assertEqual({name for pair in met for name in ("measured", "searched", "compared", "printed", "sent", "formatted", "filled")
+                          if any(text.startswith(name + "[0] =") for text in pair)},
+                         {"measured", "searched", "compared", "printed", "sent", "formatted", "filled"})
+        self.assertEqual(self.check("texts", "-fno-builtin", "-DSAFE"), (0, set()))
+
     def test_library_that_blocks(self):
         library = os.path.join(self.folder, "liblibrary.so")
         for kind in ("-DSLEEPS", "-DNAPS"):

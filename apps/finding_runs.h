@@ -1,0 +1,38 @@
+// The first phase of check: runs and recordings of the program, and what the finders say of them.
+//
+// What is found stays found: a run that must end because the time is over, or because the user says
+// so, still tells what it saw. While nothing is found the program runs again, since another run may
+// take another schedule: at most `runs` times, and only while the runs so far took less than a
+// tenth of the time there is (a minute, if it has no limit).
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "apps/trials.h"
+#include "lib/base/result.h"
+#include "lib/base/time_budget.h"
+#include "lib/model/finding.h"
+
+namespace deadheat::apps {
+
+struct FindOptions {
+  bool orders = false;  // also pairs of locks and atomics
+  uint64_t runs = 5;
+  std::string work;  // a folder for our files
+};
+
+struct Found {
+  model::FindingsFile file;
+  int status = 0;                     // of the program's first run
+  bool ran = true;                    // false: nothing was checked, and why was said
+  bool stopped = false;               // by the user
+  bool timed_out = false;             // the program did not end by itself in the first run
+  double took_s = 0;                  // the longest run that did; 0: none
+  std::vector<std::string> not_done;  // one line each
+};
+
+Result<Found> find_races(const TrialOptions& options, const FindOptions& how,
+                         const TimeBudget& budget);
+
+}  // namespace deadheat::apps
