@@ -81,13 +81,14 @@ class Story {
 
   // Who did not come last was held back until then.
   void stand(size_t at) {
+    // Where nobody is held back both may stand there already, while a third came to a point.
     const auto arrived = role_of(log_.decisions[at].thread);
-    if (!arrived) return;
-    for (const uint32_t role : {1 - *arrived, *arrived}) {
-      if (role != *arrived && shown_standing_) continue;
+    const uint32_t last = arrived.value_or(1);
+    for (const uint32_t role : {1 - last, last}) {
+      if (role != arrived && shown_standing_) continue;
       model::Step step;
       step.role = role;
-      step.what = role == *arrived ? "arrives at its access" : "stands before its access";
+      step.what = role == arrived ? "arrives at its access" : "stands before its access";
       step.event = at + 1;
       steps_.push_back(std::move(step));
     }

@@ -173,7 +173,7 @@ void report_race(Thread& arrived, Thread& held, bool arrived_first) {
   ++races;
   arrived.next.flags |= DHD_RACE | (arrived_first ? DHD_LET_GO_FIRST : 0);
   if (!told.insert(mix(mix(arrived.next.pc, held.next.pc), arrived_first ? 1 : 2))) return;
-  describe_stack(arrived);
+  ask_for_stack(arrived);
   trim(arrived);
   ask_for_stack(held);
   trim(held);

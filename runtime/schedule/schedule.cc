@@ -172,6 +172,16 @@ bool let_one_go(Choice& choice) {
   return true;
 }
 
+// Strategies that switch at every access hold nobody back: threads meet by chance. Whoever is ready
+// in front of an access of the candidate could do it now. If the chosen one is about to do another
+// one that conflicts, either could come next: that is the race, and the chosen one comes first.
+void report_meetings(Thread& chosen) {
+  for (Thread* other = threads; other != nullptr; other = other->next_thread)
+    if (other != &chosen && other->at_site && is_enabled(*other) &&
+        would_race(chosen.next, other->next))
+      report_race(chosen, *other, chosen.next.done || !other->next.done);
+}
+
 // Who goes on; null: nobody can now. While threads are outside they may come back soon, and nobody
 // is woken before his time or let go for lack of others, until the monitor finds that it takes too
 // long (`patient` false). Ends the process in a deadlock.
@@ -184,6 +194,7 @@ Thread* choose_next(Thread& self, bool patient) {
     if (choice.count > 0) {
       ++decisions;
       Thread& chosen = strategy->choose(choice, self);
+      if (chosen.at_site && every_access()) report_meetings(chosen);
       if (choice.count > 1 || chosen.next.flags != 0 || self.next.flags != 0)
         log_decision(self, chosen, choice.count);
       chosen.next.flags = 0;
@@ -204,6 +215,8 @@ Thread* choose_next(Thread& self, bool patient) {
 }
 
 }  // namespace
+
+void count_yield() { __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED); }
 
 bool alone(const Thread&) { return __atomic_load_n(&alive, __ATOMIC_RELAXED) <= 1; }
 
@@ -263,7 +276,7 @@ void point_at(Thread& self, const Next& next, bool at_site) {
   self.at_site = at_site;
   self.state = State::kReady;
   self.points.step(next.pc, next.object);
-  if (at_site) {
+  if (at_site && !every_access()) {
     if (!strategy->arrives(self)) {
       ++decisions;
       log_decision(self, self, 1);
@@ -354,84 +367,6 @@ void ask_for_stack(Thread& thread) {
   __atomic_store_n(&described, 0, __ATOMIC_RELEASE);
   set_turn(thread, kDescribe);
   while (__atomic_load_n(&described, __ATOMIC_ACQUIRE) == 0) futex_wait(&described, 0);
-}
-
-// --- The seam of runtime/common/blocking.h.
-
-bool mode_schedules(const Thread* self) {
-  return self->common.critical == 0 && self->common.inside == 0;
-}
-
-void mode_point(Thread* self, Address pc, Point point, Address object) {
-  if (alone(*self)) return;
-  if (point == Point::kYield) __atomic_fetch_add(&yields, 1, __ATOMIC_RELAXED);
-  const Next next = {
-      .point = point, .pc = pc, .object = object, .size = 1, .lock = point == Point::kLock};
-  point_at(*self, next, next.lock && is_site(pc));
-}
-
-Woken mode_block(Thread* self, Address pc, Point point, Address object, uint64_t deadline_ns) {
-  const Busy busy(*self);
-  schedule_lock.lock();
-  if (self->state != State::kRunning) take_turn(*self), schedule_lock.lock();
-  self->next = {.point = point, .pc = pc, .object = object, .size = 1};
-  self->state = State::kBlocked;
-  self->waits = true;
-  self->deadline_ns = deadline_ns;
-  if (point == Point::kWait && wakes_spuriously()) {
-    wake(*self, Woken::kReleased);
-    self->next.flags |= DHD_SPURIOUS;
-    ++counts.spurious;
-  }
-  pass_baton(*self);
-  return self->woken;
-}
-
-uint32_t mode_release(Address object, uint32_t count) {
-  const Locked locked(schedule_lock);
-  static Choice waiting;
-  waiting.count = 0;
-  for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
-    if (thread->state == State::kBlocked && thread->waits && thread->next.object == object &&
-        waiting.count < kMaxChoice)
-      waiting.threads[waiting.count++] = thread;
-  uint32_t woken = 0;
-  for (; waiting.count > 0 && woken < count; ++woken) {
-    Thread* chosen = waiting.threads[0];
-    if (count < waiting.count) {
-      chosen = &one_of(waiting);
-      chosen->next.flags |= DHD_CHOSEN_TO_WAKE;
-    }
-    wake(*chosen, Woken::kReleased);
-    for (size_t i = 0; i < waiting.count; ++i)
-      if (waiting.threads[i] == chosen) waiting.threads[i] = waiting.threads[waiting.count - 1];
-    --waiting.count;
-  }
-  return woken;
-}
-
-bool mode_await_end(Thread* self, Address pc, Thread* other, uint64_t deadline_ns) {
-  const Busy busy(*self);
-  schedule_lock.lock();
-  if (self->state != State::kRunning) take_turn(*self), schedule_lock.lock();
-  if (other->state == State::kEnded) {
-    schedule_lock.unlock();
-    return true;
-  }
-  self->next = {
-      .point = Point::kJoin, .pc = pc, .object = reinterpret_cast<Address>(other), .size = 1};
-  self->state = State::kBlocked;
-  self->waits_for = other;
-  self->deadline_ns = deadline_ns;
-  pass_baton(*self);
-  return self->woken != Woken::kTimedOut;
-}
-
-bool mode_thread_over(uint32_t kernel_id) {
-  const Locked locked(schedule_lock);
-  for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
-    if (thread->common.kernel_id == kernel_id) return thread->state == State::kEnded;
-  return true;
 }
 
 }  // namespace deadheat::runtime

@@ -111,6 +111,7 @@ extern Counts counts;
 bool is_enabled(const Thread& thread);  // and not held back
 void wake(Thread& thread, Woken how);
 void let_go(Thread& thread);  // is no longer held back
+void count_yield();
 // Gives the baton to whom the strategy chooses; true: the caller has it again.
 bool hand_on(Thread& self, bool patient = true);
 // The same, and waits for it. Unlocks.

@@ -16,12 +16,29 @@ bool never_blocks(int fd) {
   return flags >= 0 && (flags & O_NONBLOCK) != 0;
 }
 
-}  // namespace
-
-bool is_readable(const Thread& thread) {
-  pollfd one = {thread.fd, thread.events, 0};
+bool has_events(int fd, short events) {
+  pollfd one = {fd, events, 0};
   return system_call(SYS_poll, reinterpret_cast<long>(&one), 1, 0) != 0;
 }
+
+// Several threads may wait for one descriptor (a pipe with one byte in it is a lock): all are
+// woken, and the first takes what there is. The others wait again, here and not in the kernel,
+// where they would keep the baton until the monitor sees it.
+Woken await_descriptor(Thread& self, int fd, short events, uint64_t deadline_ns) {
+  for (;;) {
+    schedule_lock.lock();
+    self.state = State::kBlocked;
+    self.fd = fd;
+    self.events = events;
+    self.deadline_ns = deadline_ns;
+    pass_baton(self);
+    if (self.woken != Woken::kReleased || has_events(fd, events)) return self.woken;
+  }
+}
+
+}  // namespace
+
+bool is_readable(const Thread& thread) { return has_events(thread.fd, thread.events); }
 
 // A handler of a signal waits for the thread to come out of here.
 void take_signal(Thread& self) {
@@ -90,12 +107,8 @@ bool mode_outside_begin(Thread* self, Address pc, const char* name, int fd, shor
   if (self->state != State::kRunning) take_turn(*self), schedule_lock.lock();
   self->next = {.point = Point::kOutside, .pc = pc, .object = static_cast<Address>(fd), .size = 1};
   if (fd >= 0) {
-    self->state = State::kBlocked;
-    self->fd = fd;
-    self->events = events;
-    self->deadline_ns = deadline_ns;
-    pass_baton(*self);
-    *woken = self->woken;
+    schedule_lock.unlock();
+    *woken = await_descriptor(*self, fd, events, deadline_ns);
     return true;
   }
   self->state = State::kOutside;

@@ -94,6 +94,35 @@ class Check(Case):
         self.assertEqual(set(self.pairs(findings)), {(18, 24)}, done.stdout)
         self.assertIn("never met at the two accesses", done.stdout.replace("\n                ", " "))
 
+    def test_every_strategy_can_confirm(self):
+        """Threads that nobody holds back meet by chance; a lock keeps them apart under every strategy."""
+        with open(os.path.join(ROOT, "examples/bank.c"), encoding="utf-8") as file:
+            text = file.read()
+        locked = text.replace("  long total", "  pthread_mutex_lock(&bank.lock); long total")
+        locked = locked.replace("  total += bank.checking;",
+                                "  total += bank.checking; pthread_mutex_unlock(&bank.lock);")
+        with open(os.path.join(self.folder, "locked.c"), "w", encoding="utf-8") as file:
+            file.write(locked)
+        compiler = os.path.join(os.path.dirname(TOOL), "deadheat-cc")
+        subprocess.run([compiler, "-g", "-O1", "-pthread", "locked.c", "-o", "locked"], cwd=self.folder, check=True)
+        for strategy in ("random", "pct", "pos"):
+            with self.subTest(strategy):
+                done = self.tool("check", "--strategy", strategy, "--trials", "200", os.path.join(ROOT, "examples/bank"))
+                self.assertEqual(done.returncode, 66, done)
+                with open(os.path.join(self.folder, "deadheat-check/findings.json"), encoding="utf-8") as file:
+                    findings = json.load(file)["findings"]
+                self.assertEqual(set(self.pairs(findings)), {(13, 20), (14, 21)}, done.stdout)
+                failed = self.pairs(findings, lambda e: e.get("consequence", {}).get("kind") == "assertion")
+                self.assertTrue(failed, done.stdout)
+                self.assertGreaterEqual(self.replay_all(findings), 2)
+                done = self.tool("confirm", "deadheat-check/findings.json", "--findings", "locked.json", "--strategy",
+                                 strategy, "--trials", "50", "--", "./locked")
+                with open(os.path.join(self.folder, "locked.json"), encoding="utf-8") as file:
+                    trials = [e for one in json.load(file)["findings"] for e in one["evidence"] if e.get("trial")]
+                known = {e["id"] for one in findings for e in one["evidence"]}
+                outcomes = {e["outcome"] for e in trials if e["id"] not in known}
+                self.assertEqual(outcomes, {"not_seen"}, done)
+
     def test_a_safe_program_is_clean(self):
         done, findings = self.check("safe.c")
         self.assertEqual((done.returncode, findings), (0, []), done)

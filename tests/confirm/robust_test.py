@@ -93,6 +93,14 @@ class Robust(unittest.TestCase):
         tried = [e["outcome"] for one in self.findings for e in one["evidence"] if e.get("trial")]
         self.assertEqual(tried, ["race"] * len(tried))
 
+    def test_a_pipe_that_is_a_lock(self):
+        self.assertEqual(self.check("token", options=("--trials", "10")), (66, {("++shared", "++shared")}))
+        with open(os.path.join(self.folder, "deadheat-check/findings.json"), encoding="utf-8") as file:
+            campaign = json.load(file)["origins"][-1]
+        left = {one["name"]: one["value"] for one in campaign["counters"]}
+        self.assertEqual(left.get("outside", 0), 0, left)  # nobody waited in the kernel with the baton in hand
+        self.assertEqual(self.check("token", "-DSAFE", options=("--trials", "10")), (0, set()))
+
     def test_main_ends_the_process_early(self):
         self.assertEqual(self.check("unjoined"), (66, {("late = 1", "late = 2")}))
         done = subprocess.run([TOOL, "replay", "--follow", "deadheat-check/findings.json"], capture_output=True, text=True, check=False,
