@@ -14,7 +14,7 @@ import unittest
 TOOL = os.path.abspath(sys.argv.pop(1))
 # A build with a sanitizer of our own has none.
 HAS_RUNTIME = os.path.exists(os.path.join(os.path.dirname(TOOL), "../lib/deadheat/detect/libdeadheat.so.1"))
-NEED_RUNTIME = ("run", "record", "verify", "check", "confirm", "replay")
+NEED_RUNTIME = ("run", "record", "verify", "check", "confirm", "replay", "validate")
 
 EMPTY = "/"  # a folder without a project file above it
 RACY = "T0|fork(T1)|1\nT0|w(V1)|2\nT1|w(V1)|3\n"
