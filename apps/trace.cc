@@ -218,15 +218,26 @@ bool same_file(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
 }
 
+// The form that a file's name asks for, as reports do; empty: none.
+std::string form_by_name(const std::string& path) {
+  if (path.ends_with(".dht")) return "container";
+  if (path.ends_with(".std")) return "std";
+  return path.ends_with(".txt") ? "text" : "";
+}
+
 int run_convert(const TraceOptions& options) {
+  const std::string to = options.to.empty() ? form_by_name(options.output) : options.to;
+  if (to.empty())
+    return fail({"the name of " + options.output + " does not say in which form to write it",
+                 "end it with .dht, .std or .txt, or add --to container|std|text"});
   if (same_file(options.input, options.output))
     return fail({"input and output are the same file: " + options.input, "name another output"});
   auto opened = trace::open_any_trace(options.input, options.open);
   if (!opened) return fail(opened.error());
   trace::ConvertOptions how;
-  how.to = options.to == "std"    ? trace::ConvertTo::kStd
-           : options.to == "text" ? trace::ConvertTo::kText
-                                  : trace::ConvertTo::kContainer;
+  how.to = to == "std"    ? trace::ConvertTo::kStd
+           : to == "text" ? trace::ConvertTo::kText
+                          : trace::ConvertTo::kContainer;
   how.zstd_level = options.zstd;
   how.partial = options.partial;
   how.approximate = options.approximate;
@@ -263,7 +274,7 @@ Verb trace_verb() {
   Verb verb;
   verb.name = "trace";
   verb.summary = "look inside a trace, or convert it (info, cat, convert)";
-  verb.example = "deadheat trace convert run.std run.dht --to container";
+  verb.example = "deadheat trace convert run.std run.dht";
   verb.setup = [](CLI::App& app) -> std::function<int()> {
     const auto options = std::make_shared<TraceOptions>();
     app.require_subcommand(1);
@@ -280,8 +291,7 @@ Verb trace_verb() {
     add_input(*convert, *options);
     convert->add_option("OUT", options->output, "the file to write; - is standard output")
         ->required();
-    convert->add_option("--to", options->to, "std, text or container")
-        ->required()
+    convert->add_option("--to", options->to, "std, text or container; else by OUT's ending")
         ->check(CLI::IsMember({"std", "text", "container", "dht"}));
     convert
         ->add_flag("--zstd{3}", options->zstd,

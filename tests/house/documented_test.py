@@ -1,0 +1,152 @@
+#!/usr/bin/python3
+"""Every command that README.md and docs/guides show works as it stands there.
+
+usage: documented_test.py DEADHEAT
+
+The commands of a page's `sh` blocks run one after the other in a folder that holds stand-ins for what pages name
+(./program, findings.json, trace.std, ...). A line that cannot run here is listed in NOT_HERE with its reason; a listed line that
+no page has any more fails too. Of what `console` blocks show, the lines that no run can change are compared.
+"""
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+TOOL = os.path.abspath(sys.argv.pop(1))
+BIN = os.path.dirname(TOOL)
+ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
+PAGES = ["README.md"] + sorted(f"docs/guides/{name}" for name in os.listdir(f"{ROOT}/docs/guides") if name.endswith(".md"))
+
+# Beginning of a line: why it does not run here. Other tests run what it does.
+NOT_HERE = {
+    "./test": "this is part of it",
+    "CC=deadheat-cc CXX=deadheat-c++ ./configure": "compiler.configure",
+    "cmake -B build": "compiler.cmake",
+    "make -C /lib/modules/": "kernel.watch, in a machine of its own",
+    "./load & deadheat watch --kernel": "kernel.watch",
+    "deadheat watch --kernel": "kernel.watch",
+    "deadheat report --format sarif -o races.sarif f.json": "f.json comes from the line before, in kernel.watch",
+    "deadheat replay f.json DH-498a5e64 --gdb": "needs gdb and a terminal",
+}
+# A finding is no mistake, nor is the stand-in's own status.
+GOOD = (0, 66)
+
+SERVER = """
+#include <pthread.h>
+static int turns, shared;
+static void* work(void* unused) { (void)unused; for (int i = 0; i < 1000; i++) shared++; return 0; }
+int main(void) {
+  pthread_t a, b;
+  pthread_create(&a, 0, work, 0); pthread_create(&b, 0, work, 0);
+  pthread_join(a, 0); pthread_join(b, 0);
+  return turns;
+}
+"""
+
+
+def blocks(page, language):
+    with open(os.path.join(ROOT, page), encoding="utf-8") as file:
+        return re.findall(rf"^```{language}\n(.*?)^```", file.read(), re.M | re.S)
+
+
+def commands(page):
+    """The lines of a page's sh blocks that start a program of ours; a compound statement counts by its first line."""
+    found = []
+    for block in blocks(page, "sh"):
+        for line in block.splitlines():
+            line = line.split("  #")[0].strip()
+            if re.match(r"(\./load & )?(\./)?(deadheat|test)\b|CC=|cmake |make ", line):
+                found.append(line)
+    return found
+
+
+def reason_not_here(line):
+    return next((why for start, why in NOT_HERE.items() if line.startswith(start)), None)
+
+
+class Documented(unittest.TestCase):
+    maxDiff = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.above = tempfile.mkdtemp()
+        cls.folder = os.path.join(cls.above, "project")
+        os.mkdir(cls.folder)
+        cls.environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", NO_COLOR="1")
+        cls.environment.pop("DEADHEAT_OPTIONS", None)
+
+        def put(name, text):
+            with open(os.path.join(cls.folder, name), "w", encoding="utf-8") as file:
+                file.write(text)
+
+        shutil.copytree(os.path.join(ROOT, "examples"), os.path.join(cls.folder, "examples"))
+        os.symlink(TOOL, os.path.join(cls.folder, "deadheat"))
+        put("server.c", SERVER)
+        put("Makefile", "all: a b\na:\n\techo a > a\nb:\n\techo b > b\n")
+        put("suite.sh", "#!/bin/sh\nexit 0\n")
+        os.chmod(os.path.join(cls.folder, "suite.sh"), 0o755)
+        put("races.supp", "race:^nobody$\n")
+        shutil.copy(os.path.join(cls.folder, "examples/bank.std"), os.path.join(cls.folder, "trace.std"))
+        cls.sh("deadheat-cc -g -pthread server.c -o program && cp program server && cp program tests")
+        cls.sh("deadheat trace convert trace.std trace.dht && cp trace.dht bank.dht && cp races.supp ../shared.supp")
+        cls.sh("deadheat analyze trace.std --findings findings.json; cp findings.json known.json; cp findings.json main.json;"
+               "cp findings.json monday.json; cp findings.json tuesday.json")
+
+    @classmethod
+    def tearDownClass(cls):
+        shutil.rmtree(cls.above, ignore_errors=True)
+
+    @classmethod
+    def sh(cls, line, timeout=120):
+        return subprocess.run(["bash", "-c", line], cwd=cls.folder, env=cls.environment, timeout=timeout, check=False,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def prepared(self, line):
+        """The line with the numbers of this run in place of the page's examples."""
+        if " -p 4711" in line:
+            line = "sleep 2 & " + line.replace("4711", "$!").replace("--time 60", "--time 1")
+        if "replay f.json" in line:
+            shown = self.sh("deadheat report f.json --format json").stdout
+            line = line.replace("DH-498a5e64", re.search(r"DH-[0-9a-f]{8}", shown).group())
+        return line
+
+    def test_commands(self):
+        for page in PAGES:
+            for line in commands(page):
+                if reason_not_here(line):
+                    continue
+                with self.subTest(page=page, line=line):
+                    done = self.sh(self.prepared(line))
+                    self.assertIn(done.returncode, GOOD, done.stderr[-2000:])
+
+    def test_exceptions_are_needed(self):
+        lines = [line for page in PAGES for line in commands(page)]
+        for start in NOT_HERE:
+            self.assertTrue(any(line.startswith(start) for line in lines), f"no page shows: {start}")
+
+    def test_shown_output(self):
+        for block in blocks("README.md", "console"):
+            command = block.splitlines()[0].removeprefix("$ ")
+            with self.subTest(command=command):
+                done = self.sh(command)
+                self.assertIn(done.returncode, GOOD, done.stderr[-2000:])
+                shown = masked(done.stdout)
+                for line in masked(block):
+                    self.assertIn(line, shown)
+
+
+def masked(text):
+    """The lines that are the same in every run: what races with what, where, and how to silence it."""
+    kept = []
+    for line in text.splitlines():
+        if re.match(r"(HARMFUL|RACE|OBSERVED|MADE TO HAPPEN) |  (first|second|silence|object) ", line):
+            line = re.sub(r"^  (first |second) ", "  access ", line)  # either thread may be named first
+            kept.append(re.sub(r"/tmp/tmp\.\S+?/", "/tmp/*/", re.sub(r"\bT\d+\b", "T*", line)))
+    return kept
+
+
+if __name__ == "__main__":
+    unittest.main()
