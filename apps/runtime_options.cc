@@ -31,6 +31,7 @@ const std::vector<std::string>& runtime_keys() {
                                                  "max_reports",
                                                  "memory_limit_mb",
                                                  "missing",
+                                                 "quarantine_mb",
                                                  "raw_path",
                                                  "region_reach",
                                                  "report_bugs",

@@ -4,6 +4,7 @@
 //   wide accesses   ThreadSanitizer's pass skips sizes other than 1, 2, 4, 8, 16 (vectors of 32
 //                   bytes, long double): a range check in front of them
 //   last stores     relaxed stores of C++20 say that they are
+//   inline assembly atomic operations and stores in assembly get acquire and release
 //   inline copies   which inline functions synchronise: another object's copy may run
 //   regions         calls that may leave instrumented code get begin and end
 //   functions       the section with the addresses of instrumented functions
@@ -42,6 +43,7 @@ void mark_ours(llvm::Instruction& instruction);     // !nosanitize
 uint32_t check_wide_accesses(llvm::Function& function);
 bool compiles_cxx20();
 uint32_t mark_last_stores(llvm::Function& function);
+uint32_t order_inline_assembly(llvm::Function& function);
 DropCounts drop_checks(llvm::Function& function);
 
 // The inline functions whose copy in another object could hide synchronisation (inline_copies.cc).

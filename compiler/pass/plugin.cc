@@ -47,6 +47,7 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
         manager.getResult<llvm::TargetLibraryAnalysis>(function);
     const DropCounts dropped = optimizing_ ? drop_checks(function) : DropCounts{};
     const uint32_t wide = check_wide_accesses(function);
+    const uint32_t assembly = order_inline_assembly(function);
     const uint32_t regions = mark_regions(function, library, copies);
     static const bool cxx20 = compiles_cxx20();
     if (cxx20) mark_last_stores(function);
@@ -58,7 +59,8 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
              << llvm::ore::NV("Local", dropped.locals) << ", covered "
              << llvm::ore::NV("Covered", dropped.covered) << ", wide "
              << llvm::ore::NV("Wide", wide) << ", marked calls "
-             << llvm::ore::NV("MarkedCalls", regions);
+             << llvm::ore::NV("MarkedCalls", regions) << ", assembly "
+             << llvm::ore::NV("Assembly", assembly);
     });
   }
 

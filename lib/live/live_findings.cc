@@ -34,7 +34,7 @@ std::string bytes(uint64_t count) {
 bool LiveFindings::any_instrumented() const {
   for (const RawProcess& process : raw_.processes())
     for (const auto& [id, module] : process.modules)
-      if (module.instrumented != "no" && !module.instrumented.empty()) return true;
+      if (module.instrumented == "yes" || module.instrumented == "regions") return true;
   return false;
 }
 

@@ -5,6 +5,7 @@
 
 #include "runtime/common/arena.h"
 #include "runtime/common/os.h"
+#include "runtime/common/quarantine.h"
 #include "runtime/common/segment_map.h"
 
 // glibc's own names for its allocator: they bypass interposition, also ours.
@@ -72,6 +73,24 @@ bool find_large(Address address, Block* block) {
   return false;
 }
 
+char* real_allocate(size_t size, size_t alignment, bool zero) {
+  if (alignment > 16) return static_cast<char*>(__libc_memalign(alignment, size + alignment));
+  return static_cast<char*>(zero ? __libc_calloc(1, size + sizeof(BlockHeader))
+                                 : __libc_malloc(size + sizeof(BlockHeader)));
+}
+
+// The block is no longer one of ours. Libc's, of which it is a part.
+char* forget_block(void* block) {
+  BlockHeader* const header = heap_header(block);
+  const auto begin = reinterpret_cast<Address>(block);
+  if (header->size >= kLarge) remove_large(begin);
+  starts.clear(begin);
+  char* real = reinterpret_cast<char*>(header);
+  if (header->magic == kAligned) memcpy(&real, real - sizeof real, sizeof real);
+  header->magic = 0;
+  return real;
+}
+
 }  // namespace
 
 void* heap_allocate(size_t size, size_t alignment, bool zero, uint32_t thread) {
@@ -79,19 +98,14 @@ void* heap_allocate(size_t size, size_t alignment, bool zero, uint32_t thread) {
     errno = ENOMEM;
     return nullptr;
   }
-  char* real;
-  char* block;
-  uint64_t magic = kPlain;
-  if (alignment <= 16) {
-    real = static_cast<char*>(zero ? __libc_calloc(1, size + sizeof(BlockHeader))
-                                   : __libc_malloc(size + sizeof(BlockHeader)));
-    block = real + sizeof(BlockHeader);
-  } else {
-    real = static_cast<char*>(__libc_memalign(alignment, size + alignment));
-    block = real + alignment;
-    magic = kAligned;
+  char* real = real_allocate(size, alignment, zero);
+  if (real == nullptr) {
+    empty_quarantine();
+    real = real_allocate(size, alignment, zero);
   }
   if (real == nullptr) return nullptr;
+  const uint64_t magic = alignment > 16 ? kAligned : kPlain;
+  char* const block = real + (alignment > 16 ? alignment : sizeof(BlockHeader));
   BlockHeader* const header = heap_header(block);
   *header = {.size = size & ((uint64_t{1} << 48) - 1),
              .magic = magic & 0xffff,
@@ -113,15 +127,12 @@ bool heap_owns(const void* block) {
   return (begin & 15) == 0 && starts.test(begin);
 }
 
-void heap_release(void* block) {
-  BlockHeader* const header = heap_header(block);
-  const auto begin = reinterpret_cast<Address>(block);
-  if (header->size >= kLarge) remove_large(begin);
-  starts.clear(begin);
-  char* real = reinterpret_cast<char*>(header);
-  if (header->magic == kAligned) memcpy(&real, real - sizeof real, sizeof real);
-  header->magic = 0;
-  __libc_free(real);
+void heap_release(void* block) { __libc_free(forget_block(block)); }
+
+void heap_retire(void* block, uint32_t thread) {
+  const size_t size = heap_size(block);
+  char* const real = forget_block(block);
+  if (!quarantine_keep(real, size, thread)) __libc_free(real);
 }
 
 bool heap_find(Address address, Block* block) {
@@ -153,6 +164,9 @@ bool heap_find(Address address, Block* block) {
   return find_large(address, block);
 }
 
-void heap_after_fork() { large.lock.reset(); }
+void heap_after_fork() {
+  large.lock.reset();
+  quarantine_after_fork();
+}
 
 }  // namespace deadheat::runtime

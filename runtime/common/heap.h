@@ -33,6 +33,8 @@ bool heap_owns(const void* block);  // begins with a header of ours
 inline BlockHeader* heap_header(void* block) { return static_cast<BlockHeader*>(block) - 1; }
 inline size_t heap_size(void* block) { return heap_header(block)->size; }
 void heap_release(void* block);  // one that heap_owns()
+// The same, but the memory may stay out of use for a while (quarantine.h). `thread`: who frees it.
+void heap_retire(void* block, uint32_t thread);
 // The live block that contains the address.
 bool heap_find(Address address, Block* block);
 void heap_after_fork();

@@ -76,7 +76,12 @@ void on_wait(Thread* self, Address pc, Address condition);
 void on_barrier_init(Thread* self, Address pc, Address barrier, uint32_t count);
 void on_barrier_enter(Thread* self, Address pc, Address barrier);
 void on_barrier_leave(Thread* self, Address pc, Address barrier);
+// Only where all of its users are in this process. Weak, like `seen`: the count was looked at.
+void on_semaphore_init(Thread* self, Address pc, Address semaphore, uint32_t tokens);
+void on_semaphore_seen(Thread* self, Address pc, Address semaphore);
 void on_semaphore_post(Thread* self, Address pc, Address semaphore);
+// Some wait happened in a thread that has no state (a signal handler, the end of a thread). Weak.
+void semaphore_wait_was_unseen();
 void on_semaphore_wait(Thread* self, Address pc, Address semaphore);
 void on_once_done(Thread* self, Address pc, Address once);
 void on_once_seen(Thread* self, Address pc, Address once);

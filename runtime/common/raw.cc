@@ -17,12 +17,19 @@ namespace {
 constexpr size_t kMaxModuleIds = 4096;
 bool module_written[kMaxModuleIds];
 
+// A library whose synchronisation the interceptors model takes no proof away, although its own code
+// has no hooks.
+const char* instrumentation_name(const Module& module) {
+  static const char* const kNames[] = {"no", "yes", "regions"};
+  if (module.instrumented == Instrumentation::kNo && module.known) return "modelled";
+  return kNames[static_cast<size_t>(module.instrumented)];
+}
+
 }  // namespace
 
 void raw_module(const Module& module) {
   if (module.id >= kMaxModuleIds || module_written[module.id]) return;
   module_written[module.id] = true;
-  static const char* const kNames[] = {"no", "yes", "regions"};
   TextBuffer<2048> line;
   line << R"({"t":"module","pid":)";
   line.decimal(process_id()) << R"(,"id":)";
@@ -31,8 +38,7 @@ void raw_module(const Module& module) {
   line.quoted(module.build_id) << R"(,"base":)";
   line.decimal(module.base) << R"(,"begin":)";
   line.decimal(module.begin) << R"(,"end":)";
-  line.decimal(module.end) << R"(,"instrumented":")"
-                           << kNames[static_cast<size_t>(module.instrumented)] << "\"}\n";
+  line.decimal(module.end) << R"(,"instrumented":")" << instrumentation_name(module) << "\"}\n";
   append_raw(line.data(), line.size());
 }
 
@@ -114,7 +120,9 @@ void raw_process_line(const char* mode) {
   line.decimal(static_cast<uint64_t>(system_call(SYS_getppid)))
       << R"(,"mode":")" << mode << R"(","command":)";
   put_command(line);
-  line << R"(,"suppressions":)";
+  // The one that decides what an unordered pair is worth.
+  const bool ignores = runtime_options().missing_policy == MissingPolicy::kIgnore;
+  line << R"(,"options":")" << (ignores ? "missing=ignore" : "") << R"(","suppressions":)";
   line.quoted(__tsan_default_suppressions()) << "}\n";
   append_raw(line.data(), line.size());
 }

@@ -9,14 +9,12 @@
 
 namespace deadheat::runtime {
 
-namespace {
-
-// Told to ignore it, the doings of a modelled library, or by an experiment that hides what
-// uninstrumented code does.
-bool unseen(const Thread& self, Address pc) {
+bool is_unseen(const Thread& self, Address pc) {
   if (self.ignore_sync > 0 || is_pool_code(pc)) return true;
   return runtime_options().hide_uninstrumented_sync != 0 && is_outside(pc);
 }
+
+namespace {
 
 void hold(Thread& self, Address pc, Address lock, bool shared) {
   history_lock(self, lock, pc, shared);
@@ -39,7 +37,7 @@ void let_go(Thread& self, Address lock) {
 }  // namespace
 
 void on_lock(Thread* self, Address pc, Address lock, bool shared) {
-  if (unseen(*self, pc)) return;
+  if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   hold(*self, pc, lock, shared);
   acquire_from_regions(*self, lock);
@@ -54,7 +52,7 @@ void on_lock(Thread* self, Address pc, Address lock, bool shared) {
 }
 
 void on_unlock(Thread* self, Address pc, Address lock, bool shared) {
-  if (unseen(*self, pc)) return;
+  if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   look_again(*self);
   let_go(*self, lock);
@@ -85,13 +83,13 @@ void on_lock_destroy(Thread* self, Address, Address lock) {
 namespace {
 
 void publish(Thread& self, Address pc, Address object, SyncKind kind) {
-  if (unseen(self, pc)) return;
+  if (is_unseen(self, pc)) return;
   const Busy busy(self);
   release_object(self, object, kind);
 }
 
 void take(Thread& self, Address pc, Address object, SyncKind kind) {
-  if (unseen(self, pc)) return;
+  if (is_unseen(self, pc)) return;
   const Busy busy(self);
   acquire_object(self, object, kind);
   acquire_from_regions(self, object);
@@ -104,12 +102,6 @@ void on_notify(Thread* self, Address pc, Address condition) {
 }
 void on_wait(Thread* self, Address pc, Address condition) {
   take(*self, pc, condition, SyncKind::kNotify);
-}
-void on_semaphore_post(Thread* self, Address pc, Address semaphore) {
-  publish(*self, pc, semaphore, SyncKind::kSemaphore);
-}
-void on_semaphore_wait(Thread* self, Address pc, Address semaphore) {
-  take(*self, pc, semaphore, SyncKind::kSemaphore);
 }
 void on_once_done(Thread* self, Address pc, Address once) {
   publish(*self, pc, once, SyncKind::kOnce);
@@ -127,7 +119,7 @@ void on_happens_after(Thread* self, Address pc, Address object) {
 // The tick that was published goes on until the end: what the call read belongs to it. A signal
 // handler that ends it meanwhile makes that impossible; then the read is not looked at.
 void on_send_begin(Thread* self, Address pc, Address object) {
-  if (unseen(*self, pc)) return;
+  if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   look_again(*self);
   publish_to(*self, object, SyncKind::kAnnotation);
@@ -175,7 +167,7 @@ void on_barrier_init(Thread* self, Address, Address barrier, uint32_t count) {
 // A phase closes with the entry that makes it full; where the count is unknown, with the first one
 // that leaves.
 void on_barrier_enter(Thread* self, Address pc, Address barrier) {
-  if (unseen(*self, pc)) return;
+  if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   look_again(*self);
   SyncShard& shard = shard_of(barrier);
@@ -191,7 +183,7 @@ void on_barrier_enter(Thread* self, Address pc, Address barrier) {
 }
 
 void on_barrier_leave(Thread* self, Address pc, Address barrier) {
-  if (unseen(*self, pc) || self->barrier.barrier != barrier) return;
+  if (is_unseen(*self, pc) || self->barrier.barrier != barrier) return;
   const Busy busy(*self);
   acquire_from_regions(*self, barrier);
   SyncShard& shard = shard_of(barrier);
@@ -207,7 +199,7 @@ void on_barrier_leave(Thread* self, Address pc, Address barrier) {
 }
 
 void on_fence(Thread* self, Address pc, MemoryOrder order) {
-  if (unseen(*self, pc)) return;
+  if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   if (releases(order)) look_again(*self);
   if (acquires(order)) {

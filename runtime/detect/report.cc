@@ -7,6 +7,7 @@
 #include "runtime/common/intercept/start.h"
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
+#include "runtime/common/quarantine.h"
 #include "runtime/detect/regions.h"
 #include "runtime/detect/strands.h"
 #include "runtime/detect/sync.h"
@@ -256,6 +257,9 @@ void collect_counters(CounterEntry (&counters)[kCounters]) {
        "times that all accesses were forgotten to stay below memory_limit_mb", true},
       {"frees_marked_in_part", unmarked_frees(),
        "freed blocks of which only the first 1024 bytes are looked at for later use", true},
+      {"frees_not_kept", quarantine_passed(),
+       "freed blocks that were not kept back, so that later uses of them show less (quarantine_mb)",
+       true},
       {"edges_lost", edges_lost(), "orders not taken for lack of memory", true},
       {"slots_shared", slots_shared(),
        "threads that share a clock with a finished one that they were not ordered with", true},

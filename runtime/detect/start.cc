@@ -1,6 +1,7 @@
 // The life of the detector in a process: start, fork, finish; signals; ignore annotations.
 #include "runtime/common/globals.h"
 #include "runtime/common/options.h"
+#include "runtime/common/quarantine.h"
 #include "runtime/detect/hooks.h"
 #include "runtime/detect/report.h"
 #include "runtime/detect/sync.h"
@@ -13,6 +14,7 @@ void mode_start() {
     say("no address space for the detector (ulimit -v?): allow 64 GB, it is not used up");
     exit_process(77);
   }
+  start_quarantine();
   start_main_thread();
   start_hooks();
   start_reports();
@@ -48,6 +50,7 @@ void mode_after_fork_parent(Thread* self) {
 
 void mode_after_fork_child(Thread* self) {
   sync_after_fork();
+  semaphore_wait_was_unseen();  // perhaps: a thread may have stood between a wait and its telling
   epochs_after_fork();
   stacks_after_fork();
   globals_after_fork();
@@ -88,7 +91,10 @@ void on_signal_end(Thread* hidden) {
   tls_self = hidden;
 }
 
-void mode_flush_memory() { clear_shadow(); }
+void mode_flush_memory() {
+  empty_quarantine();
+  clear_shadow();
+}
 
 size_t call_depth(const Thread* self) { return stack_depth(*self); }
 

@@ -11,11 +11,16 @@ namespace {
 
 uint64_t lost_edges;
 
+template <typename T>
+void destroy_part(T* part) {
+  if (part == nullptr) return;
+  part->~T();
+  arena_free(part, sizeof(T));
+}
+
 void destroy(SyncObject* object) {
-  if (object->barrier != nullptr) {
-    object->barrier->~BarrierState();
-    arena_free(object->barrier, sizeof(BarrierState));
-  }
+  destroy_part(object->barrier);
+  destroy_part(object->semaphore);
   object->~SyncObject();
   arena_free(object, sizeof(SyncObject));
 }

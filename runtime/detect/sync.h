@@ -38,6 +38,21 @@ struct BarrierState {
   Clock clocks[kBarrierPhases];
 };
 
+inline constexpr size_t kRecentPosts = 8;
+
+struct SemaphorePost {
+  Clock clock;  // empty: none yet
+  uint32_t slot = 0;
+  uint32_t tick = 0;
+};
+
+struct SemaphoreState {
+  int64_t tokens = 0;  // that are left; below 0: posts were not told, the count is not known
+  uint64_t posted = 0;
+  SemaphorePost posts[kRecentPosts];
+  Clock older;  // of the posts before those, and of the initialisation
+};
+
 struct SyncObject {
   Address address = 0;
   SyncKind kind = SyncKind::kLock;
@@ -48,6 +63,7 @@ struct SyncObject {
   uint32_t release_tick = ~0U;
   uint64_t heads = 0;  // atomics: whose release sequences are under way, by thread number modulo 64
   BarrierState* barrier = nullptr;
+  SemaphoreState* semaphore = nullptr;  // of one whose tokens are known (semaphores.cc)
 };
 
 struct SyncShard {
@@ -79,6 +95,10 @@ void acquire_object(Thread& self, Address address, SyncKind kind);
 void release_object(Thread& self, Address address, SyncKind kind);
 // Release without ending the tick: the caller does, when it has published to all objects.
 void publish_to(Thread& self, Address address, SyncKind kind);
+
+// Told to ignore it, the doings of a modelled library, or by an experiment that hides what
+// uninstrumented code does.
+bool is_unseen(const Thread& self, Address pc);
 
 void sync_before_fork();
 void sync_after_fork();

@@ -10,6 +10,7 @@
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
 #include "runtime/common/print.h"
+#include "runtime/common/quarantine.h"
 #include "runtime/record/hooks.h"
 #include "runtime/record/meta.h"
 #include "runtime/record/threads.h"
@@ -54,6 +55,7 @@ void close_stream(Thread* self) {
 ThreadCommon& common(Thread* thread) { return thread->common; }
 
 void mode_start() {
+  start_quarantine();
   open_trace();
   identify_process();
   Thread* const self = new_thread();

@@ -36,9 +36,10 @@ inline void release(void* block, Address pc) {
   Thread* const thread = self();
   if (thread != nullptr && frees_for_program(pc)) {
     on_free(thread, pc, address_of(block), heap_size(block));
-  } else if (thread != nullptr) {
-    on_memory_reset(thread, address_of(block), heap_size(block));
+    heap_retire(block, common(thread).number);
+    return;
   }
+  if (thread != nullptr) on_memory_reset(thread, address_of(block), heap_size(block));
   heap_release(block);
 }
 

@@ -11,10 +11,18 @@
 
 namespace deadheat::runtime {
 
+[[gnu::weak]] void on_semaphore_init(Thread*, Address, Address, uint32_t) {}
+[[gnu::weak]] void on_semaphore_seen(Thread*, Address, Address) {}
+[[gnu::weak]] void semaphore_wait_was_unseen() {}
+
 namespace {
 
 inline int waited(int result, Address pc, sem_t* semaphore) {
-  if (result == 0 && self() != nullptr) on_semaphore_wait(self(), pc, address_of(semaphore));
+  if (result != 0) return result;
+  if (self() != nullptr)
+    on_semaphore_wait(self(), pc, address_of(semaphore));
+  else
+    semaphore_wait_was_unseen();
   return result;
 }
 
@@ -143,7 +151,22 @@ INTERCEPT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const timespe
                         [=] { return REAL(sem_clockwait)(semaphore, clock, until); });
 }
 
-// sem_init, sem_open and the like touch nobody's history: a semaphore that is made anew at an
-// address only inherits the edges of the old one, which can hide a race and never invent one.
+INTERCEPT(int, sem_init, (sem_t * semaphore, int shared, unsigned tokens)) {
+  const int result = REAL(sem_init)(semaphore, shared, tokens);
+  if (result == 0 && shared == 0 && self() != nullptr)
+    on_semaphore_init(self(), CALLER, address_of(semaphore), tokens);
+  return result;
+}
+
+INTERCEPT(int, sem_getvalue, (sem_t * semaphore, int* value)) {
+  const int result = REAL(sem_getvalue)(semaphore, value);
+  if (result != 0) return result;
+  if (self() != nullptr) on_semaphore_seen(self(), CALLER, address_of(semaphore));
+  was_written(self(), CALLER, value, sizeof *value);
+  return result;
+}
+
+// sem_open and the like touch nobody's history: a semaphore that is made anew at an address only
+// inherits the edges of the old one, which can hide a race and never invent one.
 
 }  // namespace deadheat::runtime

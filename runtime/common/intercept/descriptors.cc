@@ -17,6 +17,12 @@ constexpr Address kUnknown = 0, kNone = 1;
 Address entries[kMaxDescriptors];  // kUnknown, kNone or the object
 // Never touched: their addresses are the objects' names.
 uint64_t all_sockets, single[kMaxDescriptors], pipes[kShared], socket_pairs[kShared];
+uint64_t files[kShared];
+
+size_t inode_index(const struct stat& status) {
+  return (status.st_ino * 31 + status.st_dev) % kShared;
+}
+
 uint32_t pairs;
 
 Address classify(int fd) {
@@ -24,7 +30,9 @@ Address classify(int fd) {
   if (system_call(SYS_fstat, fd, reinterpret_cast<long>(&status)) < 0) return kNone;
   switch (status.st_mode & S_IFMT) {
     case S_IFIFO:
-      return address_of(&pipes[(status.st_ino * 31 + status.st_dev) % kShared]);
+      return address_of(&pipes[inode_index(status)]);
+    case S_IFREG:
+      return address_of(&files[inode_index(status)]);
     case S_IFSOCK:
       return sockets_object();
     case 0:  // an anonymous inode: eventfd, epoll, timerfd, signalfd
@@ -33,6 +41,8 @@ Address classify(int fd) {
       return kNone;
   }
 }
+
+bool is_file(Address object) { return object - address_of(files) < sizeof files; }
 
 bool known(int fd) { return fd >= 0 && fd < kMaxDescriptors; }
 
@@ -122,9 +132,9 @@ namespace {
 void ends(Thread* thread, Address pc, int fd, bool close) {
   if (!known(fd)) return;
   if (thread != nullptr) {
-    // The reader of the other end sees the end of the stream.
+    // The reader of the other end sees the end of the stream; of a file nobody sees it.
     const Address object = descriptor_object(fd);
-    if (object != 0) on_happens_before(thread, pc, object);
+    if (object != 0 && !is_file(object)) on_happens_before(thread, pc, object);
     accessed(thread, pc, &entries[fd], sizeof entries[fd], close);
     if (close && is_instrumented(pc))
       on_memory_reset(thread, address_of(&entries[fd]), sizeof entries[fd]);

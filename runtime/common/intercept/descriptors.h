@@ -2,7 +2,10 @@
 // it is read, so each such descriptor names an object: pipes by their inode (both ends, however
 // they were opened), pairs of sockets one object a pair, other sockets one for all (who is
 // connected to whom is not known here: this can hide a race, never invent one), eventfds and the
-// like one a descriptor, carried on by dup. Regular files, directories and terminals order nothing.
+// like one a descriptor, carried on by dup. A regular file is one object by its inode: what was
+// written to any part of it happens before any later read. (By parts, a write that appends would
+// have to be asked where it went, and only afterwards.) Terminals and other devices order nothing.
+// How the name of a file orders is in names.cc.
 //
 // A descriptor is also a thing that can be raced on: every use counts as a read of its table entry
 // and close as a write. After a close the entry has no past: the number may come back through code

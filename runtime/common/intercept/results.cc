@@ -74,18 +74,6 @@ INTERCEPT(tm*, gmtime_r, (const time_t* seconds, tm* parts)) {
   return result;
 }
 
-INTERCEPT(int, stat, (const char* path, struct stat* status)) {
-  const int result = REAL(stat)(path, status);
-  if (result == 0) filled(CALLER, status);
-  return result;
-}
-
-INTERCEPT(int, lstat, (const char* path, struct stat* status)) {
-  const int result = REAL(lstat)(path, status);
-  if (result == 0) filled(CALLER, status);
-  return result;
-}
-
 INTERCEPT(int, fstat, (int fd, struct stat* status)) {
   const int result = REAL(fstat)(fd, status);
   if (result == 0) filled(CALLER, status);

@@ -43,46 +43,85 @@ int formatted(int size, Address pc, const char* to, size_t room) {
   return size;
 }
 
+// A file or a pipe behind a stream: the bytes reach it when libc empties its buffer, within a call
+// that would not fit, or at once if there is no buffer or it holds lines. The descriptor is not
+// used up for this: fclose gives the number back, and we do not see its next life begin.
+Address stream_object(const FILE* file) {
+  return file == nullptr || file->_fileno < 0 ? 0 : descriptor_object(file->_fileno);
+}
+
+bool empties_buffer(const FILE& file, size_t size) {
+  constexpr int kUnbuffered = 0x2, kLines = 0x200;  // glibc's _flags
+  if ((file._flags & (kUnbuffered | kLines)) != 0 || file._IO_write_ptr == nullptr) return true;
+  return size >= static_cast<size_t>(file._IO_buf_end - file._IO_write_ptr);
+}
+
+void stream_sends(Address pc, const FILE* file, size_t size) {
+  Thread* const thread = self();
+  if (thread == nullptr || file == nullptr || !empties_buffer(*file, size)) return;
+  const Address object = stream_object(file);
+  if (object != 0) on_happens_before(thread, pc, object);
+}
+
+void stream_received(Address pc, const FILE* file) {
+  Thread* const thread = self();
+  const Address object = thread == nullptr ? 0 : stream_object(file);
+  if (object != 0) on_happens_after(thread, pc, object);
+}
+
+// How much is not known before.
+constexpr size_t kAnySize = SIZE_MAX;
+
 }  // namespace
 
 INTERCEPT(size_t, fread, (void* to, size_t size, size_t count, FILE* file)) {
   const size_t result = REAL(fread)(to, size, count, file);
+  stream_received(CALLER, file);
   was_written(self(), CALLER, to, result * size);
   return result;
 }
 
 INTERCEPT(size_t, fread_unlocked, (void* to, size_t size, size_t count, FILE* file)) {
   const size_t result = REAL(fread_unlocked)(to, size, count, file);
+  stream_received(CALLER, file);
   was_written(self(), CALLER, to, result * size);
   return result;
 }
 
 INTERCEPT(size_t, __fread_chk, (void* to, size_t room, size_t size, size_t count, FILE* file)) {
   const size_t result = REAL(__fread_chk)(to, room, size, count, file);
+  stream_received(CALLER, file);
   was_written(self(), CALLER, to, result * size);
   return result;
 }
 
 INTERCEPT(size_t, fwrite, (const void* from, size_t size, size_t count, FILE* file)) {
   accesses(self(), CALLER, from, size * count, false);
+  stream_sends(CALLER, file, size * count);
   return REAL(fwrite)(from, size, count, file);
 }
 
 INTERCEPT(size_t, fwrite_unlocked, (const void* from, size_t size, size_t count, FILE* file)) {
   accesses(self(), CALLER, from, size * count, false);
+  stream_sends(CALLER, file, size * count);
   return REAL(fwrite_unlocked)(from, size, count, file);
 }
 
 INTERCEPT(char*, fgets, (char* to, int room, FILE* file)) {
-  return got_text(CALLER, REAL(fgets)(to, room, file));
+  char* const text = REAL(fgets)(to, room, file);
+  stream_received(CALLER, file);
+  return got_text(CALLER, text);
 }
 
 INTERCEPT(char*, __fgets_chk, (char* to, size_t limit, int room, FILE* file)) {
-  return got_text(CALLER, REAL(__fgets_chk)(to, limit, room, file));
+  char* const text = REAL(__fgets_chk)(to, limit, room, file);
+  stream_received(CALLER, file);
+  return got_text(CALLER, text);
 }
 
 INTERCEPT(int, fputs, (const char* text, FILE* file)) {
   reads_text(CALLER, text);
+  stream_sends(CALLER, file, kAnySize);
   return REAL(fputs)(text, file);
 }
 
@@ -92,16 +131,90 @@ INTERCEPT(int, puts, (const char* text)) {
 }
 
 INTERCEPT(ssize_t, getline, (char** line, size_t* room, FILE* file)) {
-  return got_line(REAL(getline)(line, room, file), CALLER, line, room);
+  const ssize_t size = REAL(getline)(line, room, file);
+  stream_received(CALLER, file);
+  return got_line(size, CALLER, line, room);
 }
 
 INTERCEPT(ssize_t, getdelim, (char** line, size_t* room, int end, FILE* file)) {
-  return got_line(REAL(getdelim)(line, room, end, file), CALLER, line, room);
+  const ssize_t size = REAL(getdelim)(line, room, end, file);
+  stream_received(CALLER, file);
+  return got_line(size, CALLER, line, room);
 }
 
 INTERCEPT(ssize_t, __getdelim, (char** line, size_t* room, int end, FILE* file)) {
-  return got_line(REAL(__getdelim)(line, room, end, file), CALLER, line, room);
+  const ssize_t size = REAL(__getdelim)(line, room, end, file);
+  stream_received(CALLER, file);
+  return got_line(size, CALLER, line, room);
 }
+
+// One character: only what empties or fills the buffer is news.
+#define PUT_CHARACTER(name)                      \
+  INTERCEPT(int, name, (int byte, FILE* file)) { \
+    stream_sends(CALLER, file, 1);               \
+    return REAL(name)(byte, file);               \
+  }
+#define GET_CHARACTER(name)                                                         \
+  INTERCEPT(int, name, (FILE * file)) {                                             \
+    const bool fills = file != nullptr && file->_IO_read_ptr >= file->_IO_read_end; \
+    const int byte = REAL(name)(file);                                              \
+    if (fills) stream_received(CALLER, file);                                       \
+    return byte;                                                                    \
+  }
+PUT_CHARACTER(fputc)
+PUT_CHARACTER(putc)
+GET_CHARACTER(fgetc)
+GET_CHARACTER(getc)
+#undef PUT_CHARACTER
+#undef GET_CHARACTER
+
+// All streams at once (null) would need a list of them: not looked at.
+INTERCEPT(int, fflush, (FILE * file)) {
+  stream_sends(CALLER, file, kAnySize);
+  return REAL(fflush)(file);
+}
+
+INTERCEPT(int, vfprintf, (FILE * file, const char* format, va_list list)) {
+  stream_sends(CALLER, file, kAnySize);
+  return REAL(vfprintf)(file, format, list);
+}
+
+INTERCEPT(int, __vfprintf_chk, (FILE * file, int flag, const char* format, va_list list)) {
+  stream_sends(CALLER, file, kAnySize);
+  return REAL(__vfprintf_chk)(file, flag, format, list);
+}
+
+#define PRINTING(name, parameters, call)                   \
+  EXPORTED int intercept_##name parameters __asm__(#name); \
+  extern "C" int intercept_##name parameters {             \
+    stream_sends(CALLER, file, kAnySize);                  \
+    va_list list;                                          \
+    va_start(list, format);                                \
+    const int size = call;                                 \
+    va_end(list);                                          \
+    return size;                                           \
+  }
+PRINTING(fprintf, (FILE * file, const char* format, ...), REAL(vfprintf)(file, format, list))
+PRINTING(__fprintf_chk, (FILE * file, int flag, const char* format, ...),
+         REAL(__vfprintf_chk)(file, flag, format, list))
+#undef PRINTING
+
+REAL_FUNCTION(int, vfscanf, (FILE * file, const char* format, va_list list))
+REAL_FUNCTION(int, __isoc99_vfscanf, (FILE * file, const char* format, va_list list))
+
+#define SCANNING(name, real)                                                         \
+  EXPORTED int intercept_##name(FILE* file, const char* format, ...) __asm__(#name); \
+  extern "C" int intercept_##name(FILE* file, const char* format, ...) {             \
+    va_list list;                                                                    \
+    va_start(list, format);                                                          \
+    const int count = REAL(real)(file, format, list);                                \
+    va_end(list);                                                                    \
+    stream_received(CALLER, file);                                                   \
+    return count;                                                                    \
+  }
+SCANNING(fscanf, vfscanf)
+SCANNING(__isoc99_fscanf, __isoc99_vfscanf)
+#undef SCANNING
 
 INTERCEPT(int, vsnprintf, (char* to, size_t room, const char* format, va_list list)) {
   return formatted(REAL(vsnprintf)(to, room, format, list), CALLER, to, room);
@@ -171,6 +284,7 @@ INTERCEPT(void, funlockfile, (FILE * file)) {
 }
 
 INTERCEPT(int, fclose, (FILE * file)) {
+  stream_sends(CALLER, file, kAnySize);
   if (file != nullptr) descriptor_forgotten(file->_fileno);
   return REAL(fclose)(file);
 }

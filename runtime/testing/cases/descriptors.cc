@@ -238,7 +238,11 @@ T0 happens_after o1
   CHECK(epoll_wait(epoll, got, 2, 0) == 1);
 }
 
-CASE(files_order_nothing, R"(
+CASE(files_order_by_name_and_inode, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o2
+T0 happens_after o2
 T0 mark done
 )") {
   char path[] = "/tmp/deadheat_case_XXXXXX";

@@ -192,8 +192,11 @@ T0 range_write buffer 6
 T0 range_write buffer 4
 T0 range_write buffer 3
 T0 range_read buffer 3
+T0 happens_before o1
+T0 happens_after o1
 T0 range_write buffer 3
 T0 range_read buffer 3
+T0 happens_before o1
 T0 lock file
 T0 unlock file
 )") {

@@ -1,0 +1,73 @@
+#!/usr/bin/python3
+"""A race whose stacks or threads lead through a library is proven if the runtime models the library (libgomp, libomp,
+libc), and a candidate that names the library if nobody sees how it synchronises.
+
+usage: proof_test.py DEADHEAT DEADHEAT_CC
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HERE = os.path.dirname(os.path.realpath(__file__))
+DEADHEAT = WRAPPER = None
+
+
+class Proof(unittest.TestCase):
+    compiler = "gcc"
+
+    def setUp(self):
+        if not shutil.which(self.compiler):
+            self.skipTest(f"no {self.compiler}")
+        self.work = tempfile.mkdtemp(prefix="proof.")
+        self.addCleanup(shutil.rmtree, self.work)
+
+    def ok(self, *command, allowed=(0,)):
+        env = {**os.environ, "DEADHEAT_CC": self.compiler}
+        env.pop("DEADHEAT_OPTIONS", None)
+        done = subprocess.run(command, cwd=self.work, env=env, capture_output=True, text=True, timeout=120, check=False)
+        self.assertIn(done.returncode, allowed, f"{command}\n{done.stdout}{done.stderr}")
+
+    def build(self, source, *more):
+        self.ok(WRAPPER, "-g", "-O1", os.path.join(HERE, source), "-o", "program", "-pthread", *more)
+
+    def evidence(self, *options):
+        self.ok(DEADHEAT, "run", *options, "--findings", "found.json", "--", "./program", allowed=(0, 66))
+        with open(os.path.join(self.work, "found.json"), encoding="utf-8") as file:
+            return [entry["evidence"][0] for entry in json.load(file)["findings"]]
+
+    def proofs(self, *options):
+        return {(one["proof"], *one.get("unseen", [])) for one in self.evidence(*options)}
+
+    def test_openmp_is_modelled(self):
+        self.build("openmp.c", "-fopenmp", "-DSAFE=0")
+        self.assertEqual(self.proofs(), {("happens_before",)})
+        self.build("openmp.c", "-fopenmp", "-DSAFE=1")
+        self.assertEqual(self.proofs(), set())
+
+    def test_libc_is_modelled(self):
+        self.build("threads.c", "-DSAFE=0")
+        self.assertEqual(self.proofs(), {("happens_before",)})
+        self.build("threads.c", "-DSAFE=1")
+        self.assertEqual(self.proofs(), set())
+
+    def build_pooled(self):
+        self.ok(shutil.which("gcc"), "-O1", "-shared", "-fPIC", os.path.join(HERE, "pool.c"), "-o", "libpool.so", "-pthread")
+        self.build("pooled.c", "-L.", "-Wl,-rpath,$ORIGIN", "-lpool")
+
+    def test_an_unseen_library_is_named(self):
+        self.build_pooled()
+        self.assertEqual(self.proofs(), set())  # what comes and goes through the library's threads is followed
+        self.assertEqual(self.proofs("--missing", "ignore"), {("partial_happens_before", "libpool.so")})
+
+
+class ProofClang(Proof):
+    compiler = "clang-19"
+
+
+if __name__ == "__main__":
+    DEADHEAT, WRAPPER = (os.path.realpath(path) for path in sys.argv[1:3])
+    unittest.main(argv=sys.argv[:1])
