@@ -4,6 +4,7 @@
 //
 // pthread_exit, thrd_exit and cancellation end in the same TLS destruction and need no interceptor.
 #include <limits.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sys/prctl.h>
 #include <threads.h>
@@ -29,6 +30,7 @@ struct ThreadStart {
   uint32_t users;
   Lock lock;
   bool listed;
+  uint32_t entered;  // a futex: the created one is about to run the program's routine
 };
 
 namespace {
@@ -42,12 +44,30 @@ void count_alive(int change) { __atomic_fetch_add(&alive, change, __ATOMIC_RELAX
 // joined by a third before pthread_create has returned.
 // The name is read only if the created one has not begun: later its memory may be gone.
 void list_thread(ThreadStart* start, const pthread_t* name) {
-  {
-    const Locked locked(start->lock);
-    if (start->joinable && start->thread != nullptr && !start->listed)
-      thread_table_add(*name, start->thread);
-    start->listed = true;
-  }
+  const Locked locked(start->lock);
+  if (start->joinable && start->thread != nullptr && !start->listed)
+    thread_table_add(*name, start->thread);
+  start->listed = true;
+}
+
+// Setting up a thread takes us far longer than libc. Without waiting for it, threads that were
+// created one after the other all begin late and at once, in any order: a message that one passes
+// to the next is then rarely seen, and what depends on it does not run (a relaxed flag beside plain
+// data: seen in 85 of 100 runs, with the wait in 38 of 40). Not long: nobody must depend on it.
+void await_entry(ThreadStart* start) {
+  constexpr timespec kLongest = {0, 2'000'000};
+  const timespec* const longest = &kLongest;
+  if (__atomic_load_n(&start->entered, __ATOMIC_ACQUIRE) == 0)
+    system_call(SYS_futex, reinterpret_cast<long>(&start->entered), FUTEX_WAIT_PRIVATE, 0,
+                reinterpret_cast<long>(longest));
+}
+
+void has_entered(ThreadStart* start) {
+  __atomic_store_n(&start->entered, 1, __ATOMIC_RELEASE);
+  system_call(SYS_futex, reinterpret_cast<long>(&start->entered), FUTEX_WAKE_PRIVATE, 1);
+}
+
+void leave_start(ThreadStart* start) {
   if (__atomic_sub_fetch(&start->users, 1, __ATOMIC_ACQ_REL) == 0) arena_free(start, sizeof *start);
 }
 
@@ -86,17 +106,22 @@ void watch_end(Thread* thread) {
   pthread_setspecific(key, thread);
 }
 
-void enter_thread(ThreadStart* start) {
-  Thread* const thread = start->thread;
-  const pthread_t name = pthread_self();
-  list_thread(start, &name);
-  if (thread == nullptr) return;
+void begin_thread(Thread* thread) {
   watch_end(thread);
   const Stack stack = own_stack();
   const Inside inside(thread);
   tls_self = thread;
   on_thread_start(thread);
   if (stack.size != 0) on_memory_reset(thread, address_of(stack.begin), stack.size);
+}
+
+void enter_thread(ThreadStart* start) {
+  Thread* const thread = start->thread;
+  const pthread_t name = pthread_self();
+  list_thread(start, &name);
+  if (thread != nullptr) begin_thread(thread);
+  has_entered(start);
+  leave_start(start);
 }
 
 CALLS_PROGRAM void* run_thread(void* argument) {
@@ -193,6 +218,8 @@ INTERCEPT(int, pthread_create,
   const int result = REAL(pthread_create)(name, attributes, run_thread, start);
   if (result == 0) {
     list_thread(start, name);
+    if (!scheduled(parent)) await_entry(start);
+    leave_start(start);
     point(parent, CALLER, Point::kCreate, nullptr);
   } else {
     give_up(parent, start);
@@ -260,6 +287,8 @@ INTERCEPT(int, thrd_create, (thrd_t * name, thrd_start_t routine, void* argument
   const int result = REAL(thrd_create)(name, run_c11_thread, start);
   if (result == thrd_success) {
     list_thread(start, name);
+    if (!scheduled(parent)) await_entry(start);
+    leave_start(start);
     point(parent, CALLER, Point::kCreate, nullptr);
   } else {
     give_up(parent, start);
