@@ -7,6 +7,7 @@
 #include "apps/launch.h"
 #include "apps/own_step.h"
 #include "apps/verb.h"
+#include "lib/model/finding_set.h"
 #include "lib/model/json.h"
 
 namespace deadheat::apps {
@@ -128,10 +129,11 @@ class Finder {
       origin.input = shell_quoted(options_.program);
       out_.file.origins.push_back(std::move(origin));
     }
+    model::FindingSet set(out_.file);
     for (model::Finding& finding : found->findings) {
       for (model::Evidence& evidence : finding.evidence)
         if (evidence.repeat.find(how_.work) != std::string::npos) evidence.repeat.clear();
-      model::add_finding(out_.file, std::move(finding));
+      set.add(std::move(finding));
     }
     return Ok{};
   }

@@ -15,6 +15,7 @@
 #include <map>
 #include <optional>
 
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -231,7 +232,7 @@ Status check_output(const OutputOptions& options) {
   return Ok{};
 }
 
-int emit(const model::FindingsFile& findings, const OutputOptions& options) {
+int emit(model::FindingsFile findings, const OutputOptions& options) {
   Problems problems;
   if (!options.findings.empty()) {
     const Status written = model::write_findings(options.findings, findings);
@@ -267,7 +268,7 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
           "the baseline could not be read, so every finding counts as new: " + read.error().message;
     }
   }
-  report::Report report = report::build_report(findings, wishes);
+  report::Report report = report::build_report(std::move(findings), wishes);
   if (!baseline_problem.empty())
     report.notices.push_back(
         {report::Notice::Kind::kBaseline, "unreadable-baseline", baseline_problem});
@@ -286,7 +287,7 @@ int emit(const model::FindingsFile& findings, const OutputOptions& options) {
     if (!written) problems.add(written.error());
     on_stdout = on_stdout || target.path == "-";
   }
-  if (!on_stdout) std::fprintf(stderr, "deadheat: %s\n", report::headline(report).c_str());
+  if (!on_stdout) say("%s\n", report::headline(report).c_str());
   return problems.any() ? kUsage : verdict;
 }
 

@@ -37,7 +37,7 @@ void add_output_options(CLI::App& app, OutputOptions& options);
 // Whether emit will know what to write and where: asked before an hour of work, not after it.
 Status check_output(const OutputOptions& options);
 // Applies baseline and suppressions, writes every report asked for, and returns the exit code.
-int emit(const model::FindingsFile& findings, const OutputOptions& options);
+int emit(model::FindingsFile findings, const OutputOptions& options);
 // The exit code of a verb whose report gave `verdict`, where something else (the program, a
 // signal) has a say: only findings and unusable input come before it.
 int exit_code(int verdict, int otherwise);

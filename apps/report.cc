@@ -5,6 +5,7 @@
 
 #include "apps/output.h"
 #include "apps/verb.h"
+#include "lib/model/finding_set.h"
 #include "lib/model/json.h"
 
 namespace deadheat::apps {
@@ -17,6 +18,7 @@ struct ReportArguments {
 
 int run_report(const ReportArguments& arguments) {
   model::FindingsFile all;
+  model::FindingSet set(all);
   size_t readable = 0;
   for (const std::string& path : arguments.files) {
     auto file = model::read_findings(path);
@@ -29,10 +31,10 @@ int run_report(const ReportArguments& arguments) {
     for (model::Origin& origin : file->origins)
       if (std::find(all.origins.begin(), all.origins.end(), origin) == all.origins.end())
         all.origins.push_back(std::move(origin));
-    for (model::Finding& finding : file->findings) model::add_finding(all, std::move(finding));
+    for (model::Finding& finding : file->findings) set.add(std::move(finding));
   }
   if (readable == 0) return kUsage;
-  const int code = emit(all, arguments.output);
+  const int code = emit(std::move(all), arguments.output);
   return readable == arguments.files.size() ? code : kUsage;
 }
 

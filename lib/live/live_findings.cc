@@ -251,7 +251,7 @@ std::vector<model::Candidate> LiveFindings::feed(std::string_view bytes) {
     raw_.feed(line);
     for (const RawRace& race : raw_.take_races()) {
       const size_t before = file_.findings.size();
-      model::add_finding(file_, finding(race));
+      set_.add(finding(race));
       if (file_.findings.size() > before) fresh.push_back(file_.findings.back().candidate);
     }
   }

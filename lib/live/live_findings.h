@@ -10,7 +10,7 @@
 
 #include "lib/live/places.h"
 #include "lib/live/raw_report.h"
-#include "lib/model/finding.h"
+#include "lib/model/finding_set.h"
 #include "lib/symbols/symbolizer.h"
 
 namespace deadheat::live {
@@ -31,6 +31,9 @@ class LiveFindings {
       : identity_(std::move(identity)),
         own_(shared == nullptr ? std::make_unique<symbols::Symbolizer>() : nullptr),
         symbolizer_(shared == nullptr ? *own_ : *shared) {}
+
+  LiveFindings(const LiveFindings&) = delete;
+  LiveFindings& operator=(const LiveFindings&) = delete;
 
   // Takes more of the raw file. Returns the findings that are new, for a line each.
   std::vector<model::Candidate> feed(std::string_view bytes);
@@ -74,6 +77,7 @@ class LiveFindings {
   std::unique_ptr<symbols::Symbolizer> own_;
   symbols::Symbolizer& symbolizer_;
   model::FindingsFile file_;
+  model::FindingSet set_{file_};
   uint64_t stacks_lost_ = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "lib/live/places.h"
+#include "lib/model/finding_set.h"
 
 namespace deadheat::live {
 namespace {
@@ -67,6 +68,7 @@ model::FindingsFile symbolize(model::FindingsFile file, std::span<const MappedMo
                               symbols::Symbolizer& symbolizer) {
   model::FindingsFile named;
   named.origins = std::move(file.origins);
+  model::FindingSet set(named);
   for (model::Finding& finding : file.findings) {
     for (model::Role& role : finding.candidate.roles) name_site(role.site, symbolizer);
     for (model::Evidence& evidence : finding.evidence) {
@@ -83,7 +85,7 @@ model::FindingsFile symbolize(model::FindingsFile file, std::span<const MappedMo
       }
       for (model::Step& step : evidence.steps) name_site(step.site, symbolizer);
     }
-    model::add_finding(named, std::move(finding));
+    set.add(std::move(finding));
   }
   if (!named.origins.empty())
     for (std::string& problem : symbolizer.problems())

@@ -46,8 +46,7 @@ Verdict fold(const Finding& finding);
 // other. Findings that are only likely the same stay apart. Roles that are named in another order
 // are renumbered, in the evidence too. A finding that is there already in every word, with evidence
 // in common or none at all, is added once even if its sites are too little known to be called the
-// same. One pass over the file: thousands of findings are fine, hundreds of thousands would want an
-// index.
+// same. One pass over the file for each finding: use a FindingSet (finding_set.h) to add many.
 void add_finding(FindingsFile& file, Finding finding);
 
 // What every findings file must hold to: at least two roles (of a failure: one), unique non-empty

@@ -6,8 +6,10 @@
 // fields, defaults left out.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/result.h"
 #include "lib/model/finding.h"
@@ -20,6 +22,17 @@ inline constexpr std::string_view kFindingsFormat = "deadheat-findings";
 
 // Bytes that are not UTF-8 (in names that a program chose) are replaced by U+FFFD.
 std::string to_json(const FindingsFile& file);
+
+// The same with fields that readers ignore, from wherever the findings are: the field "report" of
+// each finding and of the document, as JSON text; empty: none.
+struct JsonParts {
+  const std::vector<Origin>& origins;
+  size_t count = 0;
+  std::function<const Finding&(size_t)> finding;
+  std::function<std::string(size_t)> report_of;
+  std::string report;
+};
+std::string to_json(const JsonParts& parts);
 // Errors name the place in the document ("findings[3].roles[0].site: ..."). Unknown fields are
 // ignored; an unknown version is an Error with a hint.
 Result<FindingsFile> from_json(std::string_view text);

@@ -47,6 +47,15 @@ class Cursor {
       read(Cursor(value_[i], problem_, this, nullptr, i));
   }
 
+  // One element of an array of the document that was taken out of it.
+  static Cursor element(const char* array, size_t index, const Json& value,
+                        std::optional<Error>& problem) {
+    Cursor cursor(value, problem, nullptr, array, index);
+    cursor.is_taken_out_ = true;
+    return cursor;
+  }
+
+  bool array() const { return expect(value_.is_array(), "an array"); }
   bool object() const { return expect(value_.is_object(), "an object"); }
 
   void read(std::string& out) const {
@@ -108,6 +117,7 @@ class Cursor {
   }
 
   std::string path() const {
+    if (is_taken_out_) return std::string(key_) + "[" + std::to_string(index_) + "]";
     if (parent_ == nullptr) return "";
     const std::string before = parent_->path();
     if (key_ == nullptr) return before + "[" + std::to_string(index_) + "]";
@@ -119,6 +129,7 @@ class Cursor {
   const Cursor* parent_ = nullptr;
   const char* key_ = nullptr;
   size_t index_ = 0;
+  bool is_taken_out_ = false;
 };
 
 }  // namespace deadheat::model

@@ -288,13 +288,56 @@ void bring_up_to_date(FindingsFile& file, uint64_t version) {
         e.repetitions = 2;
 }
 
+// Takes each finding out of the document while it is parsed: the parsed form of 100,000 findings
+// would need ten times their memory. What it says of them counts only if the header is good, which
+// may follow them.
+class FindingsReader {
+ public:
+  // For the parser: false if the value is not to be kept in the document.
+  bool keeps(int depth, Cursor::Json::parse_event_t event, const Cursor::Json& value) {
+    using Event = Cursor::Json::parse_event_t;
+    if (depth == 1 && event == Event::key) {
+      inside_ = value == "findings";
+      // Of a key that comes twice the last one counts, as everywhere in the document.
+      if (inside_) *this = FindingsReader(true);
+    }
+    const bool ends =
+        event == Event::value || event == Event::object_end || event == Event::array_end;
+    if (!inside_ || depth != 2 || !ends) return true;
+    read(value);
+    return false;
+  }
+
+  const std::optional<Error>& problem() const { return problem_; }
+  std::vector<Finding> take() { return std::move(findings_); }
+
+  explicit FindingsReader(bool inside = false) : inside_(inside) {}
+
+ private:
+  void read(const Cursor::Json& value) {
+    if (problem_) return;
+    Finding finding;
+    read_finding(Cursor::element("findings", findings_.size(), value, problem_), finding);
+    findings_.push_back(std::move(finding));
+  }
+
+  bool inside_;
+  std::optional<Error> problem_;
+  std::vector<Finding> findings_;
+};
+
 }  // namespace
 
 Result<FindingsFile> from_json(std::string_view document) {
   if (auto error = measure(document)) return *error;
   Cursor::Json json;
+  FindingsReader reader;
   try {
-    json = Cursor::Json::parse(document.begin(), document.end());
+    json = Cursor::Json::parse(
+        document.begin(), document.end(),
+        [&](int depth, Cursor::Json::parse_event_t event, const Cursor::Json& value) {
+          return reader.keeps(depth, event, value);
+        });
   } catch (const Cursor::Json::parse_error& error) {
     const size_t offset = error.byte > 0 ? error.byte - 1 : 0;
     return Error{
@@ -308,9 +351,10 @@ Result<FindingsFile> from_json(std::string_view document) {
   FindingsFile file;
   const uint64_t version = read_header(root);
   root.field("origins", [&](const Cursor& field) { read_all(field, file.origins, read_origin); });
-  root.field(
-      "findings", [&](const Cursor& field) { read_all(field, file.findings, read_finding); }, true);
+  root.field("findings", [](const Cursor& field) { field.array(); }, true);
+  if (!problem) problem = reader.problem();
   if (problem) return *problem;
+  file.findings = reader.take();
   bring_up_to_date(file, version);
   if (Status status = check(file); !status) return status.error();
   return file;

@@ -245,17 +245,52 @@ Json write_origin(const Origin& origin) {
   return json;
 }
 
+// Indented as part of a larger document. Line breaks within strings are escaped: each one in the
+// text is the writer's own.
+std::string dumped(const Json& json, size_t levels) {
+  const std::string text = json.dump(2, ' ', false, Json::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size() + text.size() / 4);
+  for (const char c : text) {
+    out += c;
+    if (c == '\n') out.append(2 * levels, ' ');
+  }
+  return out;
+}
+
+// One element at a time: the whole document as values would need ten times the memory of its text.
+template <typename Write>
+void put_array(std::string& out, size_t count, Write write) {
+  out += "[";
+  const size_t start = out.size();
+  for (size_t i = 0; i < count; ++i) {
+    // Growing a text of hundreds of megabytes step by step would need three times its memory.
+    if (i == 64) out.reserve(start + (out.size() - start) / i * (count + count / 4));
+    out += (i == 0 ? "\n    " : ",\n    ") + dumped(write(i), 2);
+  }
+  out += count == 0 ? "]" : "\n  ]";
+}
+
 }  // namespace
 
+std::string to_json(const JsonParts& parts) {
+  std::string out = "{\n  \"format\": " + dumped(Json(kFindingsFormat), 1) +
+                    ",\n  \"version\": " + std::to_string(kFindingsVersion) + ",\n  \"origins\": ";
+  put_array(out, parts.origins.size(), [&](size_t i) { return write_origin(parts.origins[i]); });
+  out += ",\n  \"findings\": ";
+  put_array(out, parts.count, [&](size_t i) {
+    Json finding = write_finding(parts.finding(i));
+    if (parts.report_of) finding["report"] = Json::parse(parts.report_of(i), nullptr, false);
+    return finding;
+  });
+  if (!parts.report.empty())
+    out += ",\n  \"report\": " + dumped(Json::parse(parts.report, nullptr, false), 1);
+  return out + "\n}\n";
+}
+
 std::string to_json(const FindingsFile& file) {
-  Json json = Json::object();
-  json["format"] = kFindingsFormat;
-  json["version"] = kFindingsVersion;
-  json["origins"] = Json::array();
-  for (const Origin& origin : file.origins) json["origins"].push_back(write_origin(origin));
-  json["findings"] = Json::array();
-  for (const Finding& finding : file.findings) json["findings"].push_back(write_finding(finding));
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const auto finding = [&](size_t i) -> const Finding& { return file.findings[i]; };
+  return to_json(JsonParts{file.origins, file.findings.size(), finding, {}, {}});
 }
 
 Status write_findings(const std::string& path, const FindingsFile& file) {

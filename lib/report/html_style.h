@@ -107,6 +107,7 @@ dl.calls{display:grid;grid-template-columns:76px minmax(0,1fr);gap:4px 12px;marg
 dl.calls dt{color:var(--soft)}dl.calls dd{margin:0}
 ul.broken{margin:0;padding-left:18px}
 ul.plain{margin:0;padding:0;list-style:none}ul.plain li{padding:6px 0;border-bottom:1px solid var(--line)}
+details.more summary{cursor:pointer;padding:8px 0;border-bottom:1px solid var(--line)}
 ul.plain .id{color:var(--faint);font:12px var(--mono);margin-right:10px}
 footer{color:var(--faint);font-size:13px;padding-top:26px;padding-bottom:44px}
 [hidden]{display:none!important}
@@ -123,9 +124,12 @@ details.finding{break-inside:auto}details::details-content{content-visibility:vi
 inline constexpr std::string_view kHtmlScript = R"js(
 (function(){var d=document,root=d.documentElement;root.classList.add('js');
 var box=d.getElementById('filter'),all=[].slice.call(d.querySelectorAll('details.finding')),none=d.getElementById('none');
-function show(){var q=box.value.toLowerCase(),n=0;all.forEach(function(f){
-var hit=!q||f.textContent.toLowerCase().indexOf(q)>=0;f.hidden=!hit;if(hit)n++;});none.hidden=n>0||!all.length;}
-box.addEventListener('input',show);
+var more=[].slice.call(d.querySelectorAll('details.more')),late=0;
+function fits(e,q){return !q||e.textContent.toLowerCase().indexOf(q)>=0;}
+function show(){var q=box.value.toLowerCase(),n=0;all.forEach(function(f){f.hidden=!fits(f,q);if(!f.hidden)n++;});
+more.forEach(function(m){var k=0;[].forEach.call(m.querySelectorAll('li'),function(l){l.hidden=!fits(l,q);if(!l.hidden)k++;});
+m.hidden=!k;m.open=!!q&&k>0&&k<=50;n+=k;});none.hidden=n>0||!all.length;}
+box.addEventListener('input',function(){clearTimeout(late);late=setTimeout(show,more.length?150:0);});
 d.getElementById('open').addEventListener('click',function(){all.forEach(function(f){f.open=true;});});
 d.getElementById('close').addEventListener('click',function(){all.forEach(function(f){f.open=false;});});
 window.addEventListener('beforeprint',function(){all.forEach(function(f){f.open=true;});});

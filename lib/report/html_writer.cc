@@ -12,6 +12,8 @@
 namespace deadheat::report {
 namespace {
 
+constexpr size_t kInOnePart = 1000;  // titles that are opened together
+
 class Page {
  public:
   Page(const Report& report, size_t most_details) : report_(report), most_details_(most_details) {}
@@ -125,7 +127,8 @@ class Page {
 
   template <typename Wanted>
   void group(const char* heading, Wanted wanted) {
-    bool any = false, listing = false;
+    bool any = false;
+    size_t listed = 0;
     for (const Entry& entry : report_.entries) {
       if (!wanted(entry)) continue;
       if (!any) out_ += std::string("<h2 class=\"group\">") + heading + "</h2>";
@@ -134,14 +137,18 @@ class Page {
         finding(entry);
         continue;
       }
-      if (!listing)
+      if (listed == 0)
         out_ += "<p>Only the first " + with_thousands(most_details_) +
-                " findings have details here; findings.json and SARIF have all.</p><ul "
-                "class=\"plain\">";
-      listing = true;
+                " findings have details here; findings.json and SARIF have all.</p>";
+      // Closed parts cost a browser nothing, however many there are.
+      if (listed % kInOnePart == 0)
+        out_ += std::string(listed == 0 ? "" : "</ul></details>") +
+                "<details class=\"more\"><summary>Titles from " + with_thousands(listed + 1) +
+                " on</summary><ul class=\"plain\">";
+      ++listed;
       title_line(entry);
     }
-    if (listing) out_ += "</ul>";
+    if (listed > 0) out_ += "</ul></details>";
   }
 
   void finding(const Entry& entry) {

@@ -28,15 +28,6 @@ Json marks(const Report& report, const Entry& entry) {
 }  // namespace
 
 std::string write_json(const Report& report) {
-  model::FindingsFile file;
-  file.origins = report.origins;
-  for (const Entry& entry : report.entries) file.findings.push_back(entry.finding);
-  const std::string plain = model::to_json(file);
-  Json document = Json::parse(plain, nullptr, false);
-  if (!document.is_object() || !document["findings"].is_array()) return plain;
-  Json& findings = document["findings"];
-  for (size_t i = 0; i < findings.size() && i < report.entries.size(); ++i)
-    findings[i]["report"] = marks(report, report.entries[i]);
   const Summary& summary = report.summary;
   Json notices = Json::array();
   for (const Notice& notice : report.notices)
@@ -47,11 +38,17 @@ std::string write_json(const Report& report) {
   Json incomplete = Json::array();
   for (const Untried& one : report.untried)
     incomplete.push_back({{"code", one.code}, {"count", one.count}, {"text", one.text}});
-  document["report"] = {{"headline", headline(report)},     {"new", summary.fresh},
-                        {"failing", summary.failing},       {"known", summary.known},
-                        {"suppressed", summary.suppressed}, {"fixed", std::move(fixed)},
-                        {"notices", std::move(notices)},    {"incomplete", std::move(incomplete)}};
-  return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const Json about = {{"headline", headline(report)},     {"new", summary.fresh},
+                      {"failing", summary.failing},       {"known", summary.known},
+                      {"suppressed", summary.suppressed}, {"fixed", std::move(fixed)},
+                      {"notices", std::move(notices)},    {"incomplete", std::move(incomplete)}};
+  const auto text = [](const Json& json) {
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  };
+  return model::to_json(
+      {report.origins, report.entries.size(),
+       [&](size_t i) -> const model::Finding& { return report.entries[i].finding; },
+       [&](size_t i) { return text(marks(report, report.entries[i])); }, text(about)});
 }
 
 }  // namespace deadheat::report

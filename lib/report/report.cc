@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "lib/base/text.h"
+#include "lib/model/finding_set.h"
 #include "lib/model/identity.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
@@ -258,19 +259,22 @@ bool Entry::fails() const {
          rank != Rank::kLikelyFalsePositive;
 }
 
-Report build_report(const model::FindingsFile& file, const ReportOptions& options) {
+Report build_report(model::FindingsFile file, const ReportOptions& options) {
   Report report;
-  report.origins = file.origins;
+  report.origins = std::move(file.origins);
   report.has_baseline = options.baseline != nullptr;
   model::FindingsFile unique;
   if (options.unique) {
-    unique.findings = file.findings;
+    unique.findings = std::move(file.findings);
   } else {
-    for (const model::Finding& finding : file.findings) model::add_finding(unique, finding);
+    model::FindingSet set(unique);
+    for (model::Finding& finding : file.findings) set.add(std::move(finding));
   }
   PlaceMaker places(options);
+  report.entries.reserve(unique.findings.size());
   for (model::Finding& finding : unique.findings)
     report.entries.push_back(make_entry(std::move(finding), places));
+  unique = {};
   for (Entry& entry : report.entries) entry.tolerated = is_tolerated(entry.rank, options.fail_on);
   if (options.baseline != nullptr) {
     Baseline baseline(*options.baseline);

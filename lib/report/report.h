@@ -157,7 +157,7 @@ struct ReportOptions {
   std::function<std::optional<std::string>(const std::string& path)> read_source;
 };
 
-Report build_report(const model::FindingsFile& file, const ReportOptions& options);
+Report build_report(model::FindingsFile file, const ReportOptions& options);
 
 // "2 new races", "1 possible race", "1 race and 1 failure", "No races found": the first words of
 // the headline.

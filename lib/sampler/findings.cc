@@ -5,6 +5,7 @@
 
 #include "lib/base/text.h"
 #include "lib/live/places.h"
+#include "lib/model/finding_set.h"
 #include "lib/model/normalize.h"
 #include "lib/sampler/nature.h"
 
@@ -214,6 +215,7 @@ Rule by_source(Names& names, Collision& collision, NotReported& rules) {
 model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
                             std::vector<Counter> counters, const MakeFinding& make) {
   model::FindingsFile file;
+  model::FindingSet set(file);
   std::set<CodePlace> explained;
   for (const Collision& collision : collisions)
     if (collision.other) {
@@ -232,7 +234,7 @@ model::FindingsFile file_of(const std::vector<Collision>& collisions, const Watc
     finding->evidence[0].execution = identity.execution;
     finding->evidence[0].id = identity.execution + "/" + std::to_string(++number);
     finding->evidence[0].repeat = identity.repeat;
-    model::add_finding(file, std::move(*finding));
+    set.add(std::move(*finding));
   }
   model::Origin origin;
   origin.tool_version = DEADHEAT_VERSION;
