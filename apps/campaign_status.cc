@@ -5,6 +5,7 @@
 
 #include <cstdio>
 
+#include "apps/say.h"
 #include "lib/base/text.h"
 
 namespace deadheat::apps {
@@ -50,7 +51,7 @@ void CampaignStatus::update(const campaign::Progress& progress) {
   last_ = now;
   std::string text = progress.stage == "trials" ? status_words(progress) : progress.stage;
   if (!live_) {
-    std::fprintf(stderr, "deadheat: %s\n", text.c_str());
+    apps::say("%s\n", text.c_str());
     return;
   }
   if (!progress.current.empty()) text += " | " + progress.current;
@@ -60,7 +61,7 @@ void CampaignStatus::update(const campaign::Progress& progress) {
 
 void CampaignStatus::say(const std::string& line) {
   end();
-  std::fprintf(stderr, "deadheat: %s\n", line.c_str());
+  apps::say("%s\n", line.c_str());
 }
 
 void CampaignStatus::end() {

@@ -13,10 +13,12 @@
 #include "apps/finding_runs.h"
 #include "apps/output.h"
 #include "apps/own_step.h"
+#include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "apps/work_folder.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/base/time_budget.h"
 
 namespace deadheat::apps {
@@ -73,7 +75,7 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
                                           fs::absolute(source).string(),
                                           "-o",
                                           program};
-  std::fprintf(stderr, "deadheat: building %s\n", source.c_str());
+  say("building %s\n", source.c_str());
   auto step = run_step(work, {}, words, TimeBudget::kNoLimit);
   if (!step) return step.error();
   if (step->status == 0) return program;
@@ -103,14 +105,13 @@ int report(CheckArguments& arguments, const model::FindingsFile& file) {
     output.outputs = {"-", page};
   }
   const int verdict = emit(file, output);
-  if (!own_choice) std::fprintf(stderr, "deadheat: the same as a page: %s\n", page.c_str());
+  if (!own_choice) say("the same as a page: %s\n", page.c_str());
   return verdict;
 }
 
 // What of the search there was no time for, here and in the report.
 void note_not_done(Found& found) {
-  for (const std::string& line : found.not_done)
-    std::fprintf(stderr, "deadheat: not done: %s\n", line.c_str());
+  for (const std::string& line : found.not_done) say("not done: %s\n", line.c_str());
   if (found.file.origins.empty()) return;
   Counters& counters = found.file.origins.back().counters;
   if (!found.not_done.empty())
@@ -123,7 +124,7 @@ void note_not_done(Found& found) {
 }
 
 int confirm_found(CheckArguments& arguments, Found& found, const TimeBudget& budget) {
-  std::fprintf(stderr, "deadheat: confirming %zu\n", found.file.findings.size());
+  say("confirming %zu\n", found.file.findings.size());
   const Known known{.took_s = found.took_s, .never_ended = found.timed_out && found.took_s == 0};
   auto outcome = confirm_findings(found.file, arguments.trials, arguments.output.findings, "check",
                                   budget, known);

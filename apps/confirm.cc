@@ -5,6 +5,7 @@
 
 #include "apps/campaign_status.h"
 #include "apps/output.h"
+#include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/model/json.h"
@@ -29,10 +30,10 @@ int run_confirm(ConfirmArguments& arguments) {
   auto outcome =
       confirm_findings(*file, arguments.trials, arguments.output.findings, "confirm", budget, {});
   if (!outcome) return fail(outcome.error(), kCannotRun);
-  std::fprintf(stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
-               outcome->stopped       ? "; stopped: the same command goes on from here"
-               : outcome->out_of_time ? "; out of time: the same command goes on from here"
-                                      : "");
+  say("%s%s\n", status_words(outcome->progress).c_str(),
+      outcome->stopped       ? "; stopped: the same command goes on from here"
+      : outcome->out_of_time ? "; out of time: the same command goes on from here"
+                             : "");
   arguments.output.fails = arguments.trials.fails();
   return exit_code(emit(*file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
 }

@@ -1,13 +1,16 @@
 #include <cstdio>
 
+#include "apps/say.h"
 #include "apps/verb.h"
 
 namespace deadheat::apps {
 
 int fail(const Error& error, int code) {
   std::fflush(stdout);
-  std::fprintf(stderr, "deadheat: %s\n", error.message.c_str());
-  if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", error.hint.c_str());
+  if (error.hint.empty())
+    say("%s\n", error.message.c_str());
+  else
+    say("%s\n  hint: %s\n", error.message.c_str(), error.hint.c_str());
   return code;
 }
 

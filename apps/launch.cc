@@ -161,7 +161,8 @@ Result<Ended> launch(const Launch& what, int& code) {
   signals.started(child);
   if (child < 0) return cannot_run(path, fork_error, code);
   if (child == 0) {
-    if (what.whole_tree) ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    // A killed tool takes the program with it: nobody would read what it reports.
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == parent) ::execve(path.c_str(), argv.data(), envp.data());
     const int error = errno;
     [[maybe_unused]] const ssize_t said = ::write(ends[1], &error, sizeof error);

@@ -12,6 +12,7 @@
 #include "apps/describe.h"
 #include "apps/options.h"
 #include "apps/runtime_options.h"
+#include "apps/say.h"
 #include "apps/usage.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -82,7 +83,7 @@ Status apply_elsewhere(CLI::App& app, const std::vector<Setting>& environment) {
     }
   }
   for (const std::string& warning : warnings) {
-    std::fprintf(stderr, "deadheat: warning: %s\n", warning.c_str());
+    say("warning: %s\n", warning.c_str());
   }
   return Ok{};
 }

@@ -1,8 +1,5 @@
 #include "apps/options.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
@@ -11,6 +8,7 @@
 #include "apps/describe.h"
 #include "apps/usage.h"
 #include "lib/base/text.h"
+#include "lib/base/trust.h"
 
 namespace deadheat::apps {
 namespace {
@@ -120,16 +118,14 @@ Result<std::vector<Setting>> parse_project(const std::string& text, const std::s
 
 std::string find_project_file(const std::string& directory, std::vector<std::string>& warnings) {
   std::error_code ignored;
-  std::filesystem::path folder = std::filesystem::absolute(directory, ignored);
+  // Without "." and "..": each folder is met once on the way up.
+  std::filesystem::path folder = std::filesystem::weakly_canonical(directory, ignored);
   for (; !folder.empty(); folder = folder.parent_path()) {
     const std::filesystem::path path = folder / kProjectFile;
-    struct stat file{};
-    struct stat around{};
-    if (::stat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode)) {
-      const bool trusted = file.st_uid == ::geteuid() || file.st_uid == 0 ||
-                           (::stat(folder.c_str(), &around) == 0 && around.st_uid == file.st_uid);
-      if (trusted) return path.string();
-      warnings.push_back(path.string() + " ignored: it belongs to another user");
+    if (std::filesystem::is_regular_file(path, ignored)) {
+      const std::string why = distrust(path.string());
+      if (why.empty()) return path.string();
+      warnings.push_back(path.string() + " is ignored: it " + why);
     }
     if (folder == folder.root_path()) break;
   }

@@ -28,8 +28,8 @@ struct Setting {
 Result<std::vector<Setting>> parse_environment(const std::string& text);
 // key = value lines, '#' starts a comment.
 Result<std::vector<Setting>> parse_project(const std::string& text, const std::string& path);
-// The nearest .deadheat in `directory` or above it; empty when there is none. One that somebody
-// else left in a shared folder is refused with a warning: options can name files to write.
+// The nearest .deadheat in `directory` or above it; empty when there is none. One that another user
+// could have written is ignored with a warning: options name files to write and checkers to run.
 std::string find_project_file(const std::string& directory, std::vector<std::string>& warnings);
 
 // Gives the options that are still unset the values of one source.

@@ -12,12 +12,15 @@
 
 #include "apps/launch.h"
 #include "apps/output.h"
+#include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 #include "lib/process/bpf/bpf_source.h"
 #include "lib/process/findings.h"
+#include "lib/process/recording_check.h"
 
 namespace deadheat::apps {
 namespace {
@@ -47,24 +50,22 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
   request.command = arguments.command;
   request.timeout_s = arguments.timeout_s;
   request.sandbox = arguments.sandbox;
+  request.without = arguments.without;
   request.source = arguments.source == "bpf" ? SourceKind::kBpf : SourceKind::kPtrace;
   if (::isatty(0))
     std::fputs("deadheat: the command's standard input is empty: a terminal cannot be replayed\n",
                stderr);
   auto info = record(request);
   if (!info) return info.error();
-  std::fprintf(stderr, "deadheat: recorded %s events in %.2f s (%s), %s\n",
-               with_thousands(info->events).c_str(), info->seconds, info->source.c_str(),
-               how_it_ended(*info).c_str());
+  say("recorded %s events in %.2f s (%s), %s\n", with_thousands(info->events).c_str(),
+      info->seconds, info->source.c_str(), how_it_ended(*info).c_str());
   if (info->lost > 0)
-    std::fprintf(stderr,
-                 "deadheat: warning: %s events were lost; orders around them are not known\n",
-                 with_thousands(info->lost).c_str());
+    say("warning: %s events were lost; orders around them are not known\n",
+        with_thousands(info->lost).c_str());
   say_problems(info->not_isolated);
   say_problems(info->not_kept);
   for (const auto& [name, count] : info->unmodelled)
-    std::fprintf(stderr, "deadheat: warning: %s calls of %s are not modelled\n",
-                 with_thousands(count).c_str(), name.c_str());
+    say("warning: %s calls of %s are not modelled\n", with_thousands(count).c_str(), name.c_str());
   return info;
 }
 
@@ -77,25 +78,24 @@ int run_record(const ProcArguments& arguments) {
   auto info = record_command(arguments, folder);
   if (!info) return fail(info.error(), kCannotRun);
   show_streams(folder);
-  std::fprintf(stderr, "deadheat: next: deadheat proc validate %s\n",
-               shell_quoted({folder}).c_str());
+  say("next: deadheat proc validate %s\n", shell_quoted({folder}).c_str());
   return own_code(*info);
 }
 
 int run_races(ProcArguments& arguments) {
+  if (const Status good = check_recording(arguments.recording); !good) return fail(good.error());
   auto looked = look_for_races(arguments.recording, arguments.all);
   if (!looked) return fail(looked.error());
   say_problems(looked->recording.problems());
   say_problems(looked->model->problems);
-  std::printf("%s", races_text(*looked, arguments.limit).c_str());
+  std::printf("%s", printable_lines(races_text(*looked, arguments.limit)).c_str());
   return kNothingFound;
 }
 
 }  // namespace
 
 void say_problems(const std::vector<std::string>& problems) {
-  for (const std::string& line : problems)
-    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+  for (const std::string& line : problems) say("warning: %s\n", line.c_str());
 }
 
 void say_missing_permissions(const RecordingInfo& info, const Permissions& allowed) {
@@ -160,6 +160,12 @@ void add_sandbox_options(CLI::App& app, ProcArguments& arguments) {
   app.add_flag("--host-network", arguments.sandbox.host_network, "let the command use the network");
   app.add_option("--scratch", arguments.sandbox.scratch,
                  "folder for changed files instead of memory");
+  app.add_option("--no-env", arguments.without,
+                 "run the command without this variable, so that the recording does not hold it; "
+                 "* and ? match any; repeatable")
+      ->type_name("NAME")
+      ->allow_extra_args(false)
+      ->take_all();
   app.add_option("--timeout", arguments.timeout_s, "seconds for one run; 0: no limit");
   app.add_option("--source", arguments.source, "ptrace (exact) or bpf (fast, as root)")
       ->check(CLI::IsMember({"ptrace", "bpf"}));

@@ -21,7 +21,7 @@ struct ProcArguments {
   std::string source = "ptrace";
   double timeout_s = 0;
   process::SandboxOptions sandbox;
-  std::vector<std::string> allow;
+  std::vector<std::string> allow, without;
   bool all = false;
   size_t limit = 50;
   // validate

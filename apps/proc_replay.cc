@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "apps/proc.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/processors.h"
@@ -16,6 +17,7 @@
 #include "lib/process/campaign/references.h"
 #include "lib/process/judge/end_state.h"
 #include "lib/process/races/branch_json.h"
+#include "lib/process/recording_check.h"
 #include "lib/process/replay/replay_clock.h"
 
 namespace deadheat::apps {
@@ -124,11 +126,11 @@ int judge_again(const Target& target, const Finding& finding, const std::string&
   const std::vector<Difference> now = finding.judgement.compared
                                           ? failed_as_undisturbed(*outcome, *words, references)
                                           : judge_run(*outcome, *words, references);
-  std::fprintf(stderr, "deadheat: then: %s\n", broken_words(finding.judgement.differences).c_str());
-  std::fprintf(stderr, "deadheat: now:  %s: %s\n", broken_words(now).c_str(),
-               now.empty()                                         ? "it did not fail this time"
-               : has_in_common(now, finding.judgement.differences) ? "the failure is here again"
-                                                                   : "it failed in another way");
+  say("then: %s\n", broken_words(finding.judgement.differences).c_str());
+  say("now:  %s: %s\n", broken_words(now).c_str(),
+      now.empty()                                         ? "it did not fail this time"
+      : has_in_common(now, finding.judgement.differences) ? "the failure is here again"
+                                                          : "it failed in another way");
   return now.empty() ? kNothingFound : kFinding;
 }
 
@@ -148,6 +150,7 @@ int run_proc_replay(ProcArguments& arguments) {
   const bool is_finding = fs::exists(what + "/branch.json", failed);
   const std::string folder =
       is_finding ? fs::weakly_canonical(what, failed).parent_path().parent_path().string() : what;
+  if (const Status own = check_own_recording(folder); !own) return fail(own.error());
   auto recording = Recording::open(folder);
   if (!recording) return fail(recording.error());
   auto model = build_model(*recording);
@@ -174,10 +177,9 @@ int run_proc_replay(ProcArguments& arguments) {
   show_streams(work);
   const ReplayReport& replay = report->replay;
   say_problems(report->trace.peers);
-  std::fprintf(stderr, "deadheat: %s: %s; %s calls as recorded\n",
-               is_finding ? "the failing order" : "the recording",
-               how_it_went(replay, is_finding ? "" : first_difference(folder, work)).c_str(),
-               with_thousands(replay.matched).c_str());
+  say("%s: %s; %s calls as recorded\n", is_finding ? "the failing order" : "the recording",
+      how_it_went(replay, is_finding ? "" : first_difference(folder, work)).c_str(),
+      with_thousands(replay.matched).c_str());
   if (is_finding) return judge_again(*target, finding, work, *report, started_ns);
   if (report->trace.timed_out) return kTimedOut;
   return report->trace.signal != 0 ? 128 + report->trace.signal : report->trace.status;

@@ -9,10 +9,13 @@
 
 #include "apps/launch.h"
 #include "apps/proc.h"
+#include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 #include "lib/process/findings.h"
+#include "lib/process/recording_check.h"
 
 namespace deadheat::apps {
 namespace {
@@ -39,7 +42,7 @@ class StatusLine {
     if (live_)
       std::fprintf(stderr, "\r\033[Kdeadheat: %s", progress_words(now).c_str());
     else if (now.seconds >= next_)
-      std::fprintf(stderr, "deadheat: %s\n", progress_words(now).c_str());
+      say("%s\n", progress_words(now).c_str());
     if (now.seconds >= next_) next_ = now.seconds + 10;
   }
   void end() {
@@ -115,18 +118,20 @@ std::string counts_text(const Validation& validation) {
 
 void list_branches(const Validation& validation) {
   static constexpr const char* kNames[] = {"harmful", "benign", "cannot happen", "not controlled"};
+  const auto print = [](const std::string& line) {
+    std::fputs((printable(line) + "\n").c_str(), stderr);
+  };
   for (const BranchResult& result : validation.results) {
     if (!result.ran) continue;
     std::fprintf(stderr, "%-14s on %s, %.0f ms%s\n", kNames[static_cast<size_t>(result.verdict)],
-                 result.object.c_str(), 1000 * result.seconds, result.taken ? ", last time" : "");
-    for (const std::string& call : result.calls) std::fprintf(stderr, "    %s\n", call.c_str());
+                 printable(result.object).c_str(), 1000 * result.seconds,
+                 result.taken ? ", last time" : "");
+    for (const std::string& call : result.calls) print("    " + call);
     for (size_t at = result.after; at != kNoResult; at = validation.results[at].after)
-      std::fprintf(stderr, "    after the other order on %s\n",
-                   validation.results[at].object.c_str());
-    if (!result.why.empty()) std::fprintf(stderr, "    %s\n", result.why.c_str());
+      print("    after the other order on " + validation.results[at].object);
+    if (!result.why.empty()) print("    " + result.why);
     for (const Difference& one : result.differences)
-      std::fprintf(stderr, "    > %s%s\n", one.consequence.detail.c_str(),
-                   result.repeated ? "" : " (seen once)");
+      print("    > " + one.consequence.detail + (result.repeated ? "" : " (seen once)"));
   }
 }
 
@@ -164,31 +169,28 @@ void say_taken(const Validation& validation) {
   size_t taken = 0;
   for (const BranchResult& result : validation.results) taken += result.taken;
   if (taken > 0)
-    std::fprintf(stderr,
-                 "deadheat: %s of %s branches taken from the last time (--restart tries them "
-                 "again)\n",
-                 with_thousands(taken).c_str(), with_thousands(validation.results.size()).c_str());
+    say("%s of %s branches taken from the last time (--restart tries them "
+        "again)\n",
+        with_thousands(taken).c_str(), with_thousands(validation.results.size()).c_str());
 }
 
 void say_what_counts_for_nothing(const ProcArguments& arguments, const References& references) {
   if (references.failed_undisturbed > 0)
-    std::fprintf(stderr,
-                 "deadheat: warning: %zu of %zu undisturbed runs failed where the recording did "
-                 "not: such a failure counts only\n"
-                 "          if it comes with the changed order each time, and never with the "
-                 "recorded one\n",
-                 references.failed_undisturbed, references.undisturbed);
+    say("warning: %zu of %zu undisturbed runs failed where the recording did "
+        "not: such a failure counts only\n"
+        "          if it comes with the changed order each time, and never with the "
+        "recorded one\n",
+        references.failed_undisturbed, references.undisturbed);
   std::vector<std::string> checkers = arguments.checkers;
   checkers.insert(checkers.end(), arguments.beside.begin(), arguments.beside.end());
   for (size_t i = 0; i < references.checkers.size() && i < checkers.size(); i++) {
     const CheckerRecord& record = references.checkers[i];
     if (record.undisturbed_failed + record.serial_failed == 0) continue;
-    std::fprintf(stderr,
-                 "deadheat: warning: the checker %s fails in %zu of %zu undisturbed and %zu of %zu "
-                 "serial runs (%s)%s\n",
-                 checkers[i].c_str(), record.undisturbed_failed, references.undisturbed,
-                 record.serial_failed, references.serial, record.said.c_str(),
-                 references.counts(i) ? "" : ": what it says is not counted");
+    say("warning: the checker %s fails in %zu of %zu undisturbed and %zu of %zu "
+        "serial runs (%s)%s\n",
+        checkers[i].c_str(), record.undisturbed_failed, references.undisturbed,
+        record.serial_failed, references.serial, record.said.c_str(),
+        references.counts(i) ? "" : ": what it says is not counted");
   }
 }
 
@@ -216,11 +218,11 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
 
 int run_validate(ProcArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
+  if (const Status own = check_own_recording(arguments.recording); !own) return fail(own.error());
   auto looked = look_for_races(arguments.recording, arguments.all);
   if (!looked) return fail(looked.error());
   say_missing_permissions(looked->recording.info(), arguments.sandbox.allow);
-  std::fprintf(stderr, "deadheat: %s races to try\n",
-               with_thousands(looked->races.races.size()).c_str());
+  say("%s races to try\n", with_thousands(looked->races.races.size()).c_str());
   ValidateOptions options;
   options.undisturbed = arguments.undisturbed;
   options.depth = arguments.depth;
@@ -247,9 +249,9 @@ int run_validate(ProcArguments& arguments) {
   say_what_counts_for_nothing(arguments, validation->references);
   if (arguments.verbose) list_branches(*validation);
   say_taken(*validation);
-  std::fprintf(stderr, "deadheat: %s\n", counts_text(*validation).c_str());
+  say("%s\n", counts_text(*validation).c_str());
   if (validation->not_run + validation->not_looked > 0 || validation->stopped)
-    std::fprintf(stderr, "deadheat: to go on: %s\n", going_on(arguments).c_str());
+    say("to go on: %s\n", going_on(arguments).c_str());
   arguments.output.fails = report::FailOn::kRace;
   return exit_code(emit(to_file(*looked, *validation, arguments), arguments.output),
                    validation->stopped ? int{kInterrupted} : 0);

@@ -9,6 +9,7 @@
 
 #include "apps/launch.h"
 #include "apps/runtime_options.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -57,8 +58,7 @@ int summarize_trace(const RecordArguments& arguments, const Ended& ended) {
   const auto summary = trace::summarize(*opened);
   if (!summary) return fail(summary.error());
   if (summary.value().events == 0) return nothing_recorded(arguments, ended);
-  for (const std::string& problem : summary.value().problems)
-    std::fprintf(stderr, "deadheat: warning: %s\n", problem.c_str());
+  for (const std::string& problem : summary.value().problems) say("warning: %s\n", problem.c_str());
   std::fprintf(
       stderr, "deadheat: %s: %s events, %s bytes (%.2f bytes an event); deadheat analyze %s\n",
       arguments.output.c_str(), with_thousands(summary.value().events).c_str(),

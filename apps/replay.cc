@@ -9,10 +9,13 @@
 #include <memory>
 
 #include "apps/launch.h"
+#include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "apps/work_folder.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
+#include "lib/base/trust.h"
 #include "lib/campaign/attach.h"
 #include "lib/campaign/expand.h"
 #include "lib/live/instrumented.h"
@@ -138,15 +141,15 @@ void compare_logs(const std::string& kept_path, const campaign::TrialResult& tri
   }
   const auto differs = campaign::first_difference(kept.value(), *trial.log);
   if (!differs) {
-    std::fprintf(stderr, "deadheat: all %s decisions are the same\n",
-                 with_thousands(trial.log->decisions.size()).c_str());
+    say("all %s decisions are the same\n", with_thousands(trial.log->decisions.size()).c_str());
     return;
   }
-  std::fprintf(stderr, "deadheat: it diverged at decision %zu of %zu\n", *differs + 1,
-               kept.value().decisions.size());
-  std::fprintf(stderr, "  then: %s\n  now:  %s\n",
-               decision_words(kept.value(), *differs, trial, symbolizer).c_str(),
-               decision_words(*trial.log, *differs, trial, symbolizer).c_str());
+  say("it diverged at decision %zu of %zu\n", *differs + 1, kept.value().decisions.size());
+  std::fputs(
+      printable_lines("  then: " + decision_words(kept.value(), *differs, trial, symbolizer) +
+                      "\n  now:  " + decision_words(*trial.log, *differs, trial, symbolizer) + "\n")
+          .c_str(),
+      stderr);
 }
 
 std::string happened(const model::Evidence& evidence) {
@@ -167,11 +170,9 @@ int judge(const Recorded& recorded, const campaign::TrialRequest& request,
   const campaign::Attached now = campaign::attach(trial, request, recorded.finding->candidate, {});
   const model::Evidence& then = *recorded.evidence;
   const bool same = now.evidence.outcome == then.outcome && now.evidence.order == then.order;
-  std::fprintf(stderr, "deadheat: then: %s\n", happened(then).c_str());
-  std::fprintf(stderr, "deadheat: now:  %s: %s\n", happened(now.evidence).c_str(),
-               same ? "the same" : "not the same");
-  if (!trial.divergence.empty())
-    std::fprintf(stderr, "deadheat: it left the log %s\n", trial.divergence.c_str());
+  say("then: %s\n", happened(then).c_str());
+  say("now:  %s: %s\n", happened(now.evidence).c_str(), same ? "the same" : "not the same");
+  if (!trial.divergence.empty()) say("it left the log %s\n", trial.divergence.c_str());
   return now.evidence.outcome == model::Outcome::kRace ||
                  now.evidence.outcome == model::Outcome::kDeadlock
              ? kFinding
@@ -231,6 +232,23 @@ bool is_id(const std::string& word) {
           word.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
+// The file names a program, which runs with your rights. Your own file may do that.
+Status may_run(const std::string& findings, const std::string& why,
+               const std::vector<std::string>& program) {
+  const std::string command = shell_quoted(program);
+  const Error refused{
+      findings + " " + why + ", and names the program to run: " + command,
+      "say what is to be run: deadheat replay " + shell_quoted({findings}) + " -- PROGRAM ARGS"};
+  if (::isatty(STDIN_FILENO) != 1 || ::isatty(STDERR_FILENO) != 1) return refused;
+  say("%s %s. Run this with your rights?\n  %s\n[y/N] ", findings.c_str(), why.c_str(),
+      command.c_str());
+  std::string answer;
+  for (int c = std::getchar(); c != EOF && c != '\n'; c = std::getchar())
+    answer += static_cast<char>(c);
+  if (answer == "y" || answer == "Y" || answer == "yes") return Ok{};
+  return refused;
+}
+
 int run_replay(ReplayArguments& arguments) {
   if (!arguments.id.empty() && !is_id(arguments.id))
     arguments.program.insert(arguments.program.begin(), std::exchange(arguments.id, ""));
@@ -241,15 +259,21 @@ int run_replay(ReplayArguments& arguments) {
   if (!recorded) return fail(recorded.error());
   arguments.findings = std::filesystem::absolute(arguments.findings, error).string();
   auto options = options_of(file.value(), recorded.value().campaign);
-  if (!options) options.emplace();
+  // Of what another user wrote, nothing but the finding counts if the program is given.
+  const std::string distrusted = distrust(arguments.findings);
+  if (!options || (!arguments.program.empty() && !distrusted.empty())) options.emplace();
   if (!arguments.program.empty()) options->program = arguments.program;
   if (options->program.empty())
     return fail({"the findings do not say which program was run", "add -- PROGRAM ARGS"});
-  std::fprintf(stderr, "deadheat: %s, %s\ndeadheat: cd %s; %s\n",
-               model::display_id(recorded.value().finding->candidate).c_str(),
-               recorded.value().evidence->trial->schedule.c_str(),
-               shell_quoted({options->directory.empty() ? "." : options->directory}).c_str(),
-               shell_quoted(options->program).c_str());
+  if (arguments.program.empty() && !distrusted.empty()) {
+    const Status allowed = may_run(arguments.findings, distrusted, options->program);
+    if (!allowed) return fail(allowed.error());
+  }
+  say("%s, %s\ndeadheat: cd %s; %s\n",
+      model::display_id(recorded.value().finding->candidate).c_str(),
+      recorded.value().evidence->trial->schedule.c_str(),
+      shell_quoted({options->directory.empty() ? "." : options->directory}).c_str(),
+      shell_quoted(options->program).c_str());
   return replay(arguments, recorded.value(), *options);
 }
 

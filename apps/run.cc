@@ -5,14 +5,17 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "apps/launch.h"
 #include "apps/output.h"
 #include "apps/runtime_options.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "apps/work_folder.h"
 #include "lib/base/file.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/text.h"
 #include "lib/live/instrumented.h"
 #include "lib/live/live_findings.h"
@@ -92,8 +95,7 @@ class LiveLines {
  public:
   void show(const std::vector<model::Candidate>& fresh) {
     for (const model::Candidate& candidate : fresh) {
-      if (++shown_ <= kMostLines)
-        std::fprintf(stderr, "deadheat: race: %s\n", live::one_line(candidate).c_str());
+      if (++shown_ <= kMostLines) say("race: %s\n", live::one_line(candidate).c_str());
       if (shown_ == kMostLines + 1)
         std::fputs("deadheat: more races; the report at the end has them all\n", stderr);
     }
@@ -104,14 +106,15 @@ class LiveLines {
 };
 
 // No process said that it started: nothing was checked, and that must not look like a pass.
-int not_checked(const RunArguments& arguments, const Ended& ended) {
+int not_checked(const RunArguments& arguments, const Ended& ended, const std::string& raw) {
   const std::string& program = arguments.program[0];
   const bool built = live::instrumented(live::find_program(program)) == live::Instrumented::kYes;
+  const std::string full = why_full(std::filesystem::path(raw).parent_path());
   const Error why =
       built ? Error{program +
                         " is instrumented, but the runtime did not start in it: nothing was "
                         "checked",
-                    "deadheat verify " + program}
+                    full.empty() ? "deadheat verify " + program : full}
             : Error{program + " is not instrumented: nothing was checked",
                     "build it with CC=deadheat-cc CXX=deadheat-c++"};
   fail(why);
@@ -142,10 +145,9 @@ int run_program(RunArguments& arguments) {
   const auto ended = launch(what, code);
   if (!ended) return fail(ended.error(), code);
   lines.show(findings.feed(raw.value()->more()));
-  if (!findings.any_process()) return not_checked(arguments, ended.value());
+  if (!findings.any_process()) return not_checked(arguments, ended.value(), raw.value()->path());
   if (ended.value().timed_out)
-    std::fprintf(stderr, "deadheat: %s did not end within %g seconds\n",
-                 arguments.program[0].c_str(), arguments.timeout_s);
+    say("%s did not end within %g seconds\n", arguments.program[0].c_str(), arguments.timeout_s);
   arguments.output.built_in_suppressions = findings.built_in_suppressions();
   return exit_code(emit(findings.finish(), arguments.output),
                    ended.value().timed_out ? int{kTimedOut} : ended.value().code);

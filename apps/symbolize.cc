@@ -1,35 +1,64 @@
 // deadheat symbolize: fills in the names in the log of a program that was started bare.
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <cstdio>
-#include <fstream>
-#include <iostream>
 #include <memory>
 
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/live/log_symbolizer.h"
 
 namespace deadheat::apps {
 namespace {
 
+// A line of a log has a few hundred bytes. What is longer goes through in pieces.
+constexpr size_t kMostLine = 1 << 20;
+
+bool put(live::LogSymbolizer& symbolizer, const std::string& line) {
+  const std::string out = printable_lines(symbolizer.line(line));
+  return std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
+}
+
 // Line by line: a log may be a pipe of a program that still runs.
-int run_symbolize(const std::string& path) {
-  std::ifstream file;
-  if (path != "-") {
-    const auto readable = open_for_reading(path);
-    if (!readable) return fail(readable.error());
-    file.open(path, std::ios::binary);
-  }
-  std::istream& in = path == "-" ? std::cin : file;
-  live::LogSymbolizer symbolizer;
+Status symbolize(int fd, const std::string& name, live::LogSymbolizer& symbolizer) {
   std::string line;
-  while (std::getline(in, line)) {
-    const std::string out = symbolizer.line(line);
-    if (std::fwrite(out.data(), 1, out.size(), stdout) != out.size()) break;
+  char buffer[1 << 16];
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, sizeof buffer);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return errno_error("cannot read", name, errno);
+    for (ssize_t i = 0; i < got; ++i) {
+      if (buffer[i] != '\n') line += buffer[i];
+      if (buffer[i] != '\n' && line.size() < kMostLine) continue;
+      if (!put(symbolizer, line)) return Ok{};
+      line.clear();
+    }
+    std::fflush(stdout);
+    if (got > 0) continue;
+    if (!line.empty()) put(symbolizer, line);
+    return Ok{};
   }
-  if (in.bad()) return fail({"cannot read " + path, ""});
+}
+
+int run_symbolize(const std::string& path) {
+  const std::string name = path == "-" ? "standard input" : path;
+  ScopedFd file;
+  if (path != "-") {
+    auto opened = open_for_reading(path);
+    if (!opened) return fail(opened.error());
+    file = std::move(*opened);
+  } else if (const Status readable = check_readable(STDIN_FILENO, name); !readable) {
+    return fail(readable.error());
+  }
+  live::LogSymbolizer symbolizer;
+  const Status done = symbolize(path == "-" ? STDIN_FILENO : file.get(), name, symbolizer);
+  if (!done) return fail(done.error());
   for (const std::string& problem : symbolizer.symbolizer().problems())
-    std::fprintf(stderr, "deadheat: warning: %s\n", problem.c_str());
+    say("warning: %s\n", problem.c_str());
   return kNothingFound;
 }
 

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "apps/progress.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -35,8 +36,7 @@ struct TraceOptions {
 };
 
 void warn(std::span<const std::string> problems) {
-  for (const std::string& line : problems)
-    std::fprintf(stderr, "deadheat: warning: %s\n", line.c_str());
+  for (const std::string& line : problems) say("warning: %s\n", line.c_str());
 }
 
 void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }

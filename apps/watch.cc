@@ -10,6 +10,7 @@
 
 #include "apps/launch.h"
 #include "apps/output.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "apps/watch_kernel.h"
 #include "lib/base/text.h"
@@ -93,8 +94,7 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
   // Whoever runs already gets signals and begins threads meanwhile, and would stand for it.
   options.first_patience_ms = arguments.program.empty() ? 50 : 500;
   options.chosen = [](const std::string& path) { return !live::is_runtime_module(path); };
-  sampler::Announcer lines(
-      [](const std::string& line) { std::fprintf(stderr, "deadheat: %s\n", line.c_str()); });
+  sampler::Announcer lines([](const std::string& line) { say("%s\n", line.c_str()); });
   options.found = [&](const auto& collision, const auto& modules, double seconds) {
     lines.add(collision, modules, seconds);
   };
@@ -104,17 +104,15 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
 }
 
 void say_figures(const sampler::SessionResult& result, const std::string& budget) {
-  std::fprintf(stderr,
-               "deadheat: watched %.1f s: %s of %s instructions seen to run, %s samples (%.0f/s), "
-               "%.2f%% of the run time taken (budget %s)\n",
-               result.seconds, with_thousands(result.running).c_str(),
-               with_thousands(result.sites).c_str(), with_thousands(result.samples).c_str(),
-               result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0.0,
-               result.used * 100, budget.c_str());
+  say("watched %.1f s: %s of %s instructions seen to run, %s samples (%.0f/s), "
+      "%.2f%% of the run time taken (budget %s)\n",
+      result.seconds, with_thousands(result.running).c_str(), with_thousands(result.sites).c_str(),
+      with_thousands(result.samples).c_str(),
+      result.seconds > 0 ? static_cast<double>(result.samples) / result.seconds : 0.0,
+      result.used * 100, budget.c_str());
   if (result.alone)
-    std::fprintf(stderr,
-                 "deadheat: it had one thread whenever it was looked at: nothing could collide "
-                 "(child processes are watched with -p)\n");
+    say("it had one thread whenever it was looked at: nothing could collide "
+        "(child processes are watched with -p)\n");
 }
 
 // A request to end that was meant for us alone ends the program that we started, too.

@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "apps/launch.h"
+#include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
@@ -44,16 +45,14 @@ sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
 void say_figures(const sampler::KernelResult& result) {
   const auto& module = result.module.values;
   const auto seconds = result.seconds > 0 ? result.seconds : 1;
-  std::fprintf(stderr,
-               "deadheat: watched the kernel for %.1f s: %s of %s instructions seen to run, %s "
-               "sampled; %s hits "
-               "(%.0f/s), %s samples, %.2f%% of the time taken by them\n",
-               result.seconds, with_thousands(result.running).c_str(),
-               with_thousands(result.sites).c_str(), with_thousands(result.sampled).c_str(),
-               with_thousands(module[DEADHEAT_WATCH_hits]).c_str(),
-               static_cast<double>(module[DEADHEAT_WATCH_hits]) / seconds,
-               with_thousands(module[DEADHEAT_WATCH_samples]).c_str(),
-               static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e7 / seconds);
+  say("watched the kernel for %.1f s: %s of %s instructions seen to run, %s "
+      "sampled; %s hits "
+      "(%.0f/s), %s samples, %.2f%% of the time taken by them\n",
+      result.seconds, with_thousands(result.running).c_str(), with_thousands(result.sites).c_str(),
+      with_thousands(result.sampled).c_str(), with_thousands(module[DEADHEAT_WATCH_hits]).c_str(),
+      static_cast<double>(module[DEADHEAT_WATCH_hits]) / seconds,
+      with_thousands(module[DEADHEAT_WATCH_samples]).c_str(),
+      static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e7 / seconds);
 }
 
 // Signals that ask us to end are taken here, between two looks at the device.
@@ -131,8 +130,7 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
     lines = sampler::lines_of_image(symbolizer, image, build_id);
   const auto file = sampler::kernel_findings(result.value(), code.value().symbols(),
                                              identity_of(wanted), build_id, lines);
-  for (const std::string& problem : symbolizer.problems())
-    std::fprintf(stderr, "deadheat: no lines: %s\n", problem.c_str());
+  for (const std::string& problem : symbolizer.problems()) say("no lines: %s\n", problem.c_str());
   return emit(file, output);
 }
 

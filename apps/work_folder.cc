@@ -1,25 +1,17 @@
 #include "apps/work_folder.h"
 
-#include <cerrno>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
 
 namespace deadheat::apps {
 
 Result<std::unique_ptr<WorkFolder>> WorkFolder::create() {
   const char* base = std::getenv("TMPDIR");
-  std::string name = std::string(base == nullptr || base[0] != '/' ? "/tmp" : base);
-  name += "/deadheat-XXXXXX";
-  if (::mkdtemp(name.data()) == nullptr)
-    return Error{"cannot make a folder in " + name + ": " + std::strerror(errno),
-                 "set TMPDIR to a folder that can be written"};
-  return std::unique_ptr<WorkFolder>(new WorkFolder(name));
-}
-
-WorkFolder::~WorkFolder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  auto folder =
+      TemporaryFolder::create(base == nullptr || base[0] != '/' ? "/tmp" : base, "deadheat-work-");
+  if (folder) return std::unique_ptr<WorkFolder>(new WorkFolder(std::move(*folder)));
+  Error error = folder.error();
+  if (error.hint.empty()) error.hint = "set TMPDIR to a folder that can be written";
+  return error;
 }
 
 }  // namespace deadheat::apps

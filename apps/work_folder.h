@@ -1,10 +1,12 @@
-// A folder of our own for the files of one command; it goes away with the object.
+// A folder of our own for the files of one command; it goes away with the object, and after a kill
+// with the next command's.
 #pragma once
 
 #include <memory>
 #include <string>
 
 #include "lib/base/result.h"
+#include "lib/base/temporary_folder.h"
 
 namespace deadheat::apps {
 
@@ -12,15 +14,14 @@ class WorkFolder {
  public:
   // In TMPDIR, else in /tmp.
   static Result<std::unique_ptr<WorkFolder>> create();
-  ~WorkFolder();
   WorkFolder(const WorkFolder&) = delete;
   WorkFolder& operator=(const WorkFolder&) = delete;
 
-  const std::string& path() const { return path_; }
+  const std::string& path() const { return folder_.folder(); }
 
  private:
-  explicit WorkFolder(std::string path) : path_(std::move(path)) {}
-  std::string path_;
+  explicit WorkFolder(TemporaryFolder folder) : folder_(std::move(folder)) {}
+  TemporaryFolder folder_;
 };
 
 }  // namespace deadheat::apps

@@ -1,10 +1,14 @@
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/base/random.h"
 #include "lib/base/text.h"
+#include "lib/base/trust.h"
 
 namespace deadheat {
 namespace {
@@ -60,6 +64,51 @@ TEST(Random, SameSeedSameNumbersAndBounds) {
     EXPECT_EQ(x, b.below(10));
     EXPECT_LT(x, 10U);
   }
+}
+
+TEST(File, InputsHaveABound) {
+  const std::string path =
+      (std::filesystem::temp_directory_path() / "deadheat_base_test_bound").string();
+  ASSERT_TRUE(write_file(path, "12345678"));
+  EXPECT_TRUE(read_file(path, 8));
+  const auto longer = read_file(path, 7);
+  ASSERT_FALSE(longer);
+  EXPECT_EQ(longer.error().message, path + " has 8 bytes; the most that is read is 7");
+  std::filesystem::remove(path);
+  EXPECT_FALSE(read_file("/dev/zero"));
+  EXPECT_FALSE(read_file("/"));
+  const auto nothing = read_file("/dev/null");
+  ASSERT_TRUE(nothing);
+  EXPECT_EQ(nothing.value(), "");
+  // Files of the kernel say that they have no size.
+  EXPECT_TRUE(read_file("/proc/self/status"));
+}
+
+TEST(Printable, ShowsWhatWouldDriveATerminal) {
+  EXPECT_EQ(printable("a\tb\n\x1b[31m\x7f"), "a b\\x0a\\x1b[31m\\x7f");
+  EXPECT_EQ(printable_lines("a\tb\n\x1b[31m\r"), "a\tb\n\\x1b[31m\\x0d");
+  EXPECT_EQ(printable("caf\xc3\xa9 \xff \xe2\x80\xae"), "caf\xc3\xa9 \xef\xbf\xbd \\u{202e}");
+}
+
+TEST(Trust, OwnFilesAreTrustedUnlessOthersMayWrite) {
+  namespace fs = std::filesystem;
+  std::string folder = (fs::temp_directory_path() / "deadheat_trust_XXXXXX").string();
+  ASSERT_NE(::mkdtemp(folder.data()), nullptr);
+  const std::string path = folder + "/file";
+  ASSERT_TRUE(write_file(path, "", 0600));
+  EXPECT_EQ(distrust(path), "");
+  EXPECT_EQ(distrust("/etc/passwd"), "");
+  ::chmod(path.c_str(), 0602);
+  EXPECT_EQ(distrust(path), "can be written by others");
+  ::chmod(path.c_str(), 0660);  // the own group may
+  EXPECT_EQ(distrust(path), "");
+  ::chmod(folder.c_str(), 0777);
+  EXPECT_EQ(distrust(path),
+            "lies in " + fs::canonical(folder).string() + ", where others may write");
+  ::chmod(folder.c_str(), 01777);
+  EXPECT_EQ(distrust(path), "");
+  EXPECT_NE(distrust(folder + "/absent"), "");
+  fs::remove_all(folder);
 }
 
 }  // namespace

@@ -1,10 +1,18 @@
 #include "lib/base/file.h"
 
 #include <fcntl.h>
+#include <poll.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+
+#include "lib/base/printable.h"
+#include "lib/base/text.h"
 
 namespace deadheat {
 
@@ -20,31 +28,71 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
   return Error{std::string(what) + " " + path + ": " + std::strerror(error_number), hint};
 }
 
-Result<ScopedFd> open_for_reading(const std::string& path) {
-  ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!fd.valid()) return errno_error("cannot open", path, errno);
+Status check_readable(int fd, const std::string& name) {
   struct stat info{};
-  if (::fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode))
-    return errno_error("cannot read", path, EISDIR);
+  if (::fstat(fd, &info) != 0) return errno_error("cannot read", name, errno);
+  if (S_ISDIR(info.st_mode)) return errno_error("cannot read", name, EISDIR);
+  const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+  if (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode) || is_null || ::isatty(fd) == 1) return Ok{};
+  // What a shell or a service manager connects as standard input.
+  if (S_ISSOCK(info.st_mode)) return Ok{};
+  return Error{"cannot read " + name + ": it is a device", "name a file or a pipe"};
+}
+
+Result<ScopedFd> open_for_reading(const std::string& path) {
+  ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+  if (!fd.valid()) return errno_error("cannot open", path, errno);
+  const Status readable = check_readable(fd.get(), path);
+  if (!readable) return readable.error();
+  wait_for_data(fd.get(), path);
+  const int flags = ::fcntl(fd.get(), F_GETFL);
+  if (flags >= 0) ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK);
   return fd;
 }
 
-Result<std::string> read_file(const std::string& path) {
+void wait_for_data(int fd, const std::string& name) {
+  constexpr int kLong_ms = 2000;
+  struct stat info{};
+  if (::fstat(fd, &info) != 0 || !(S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))) return;
+  pollfd wanted = {fd, POLLIN, 0};
+  if (::poll(&wanted, 1, kLong_ms) != 0) return;
+  std::fprintf(stderr, "deadheat: waiting for %s, a pipe that nobody has written to\n",
+               printable(name).c_str());
+  while (::poll(&wanted, 1, -1) < 0 && errno == EINTR) {
+  }
+}
+
+Result<std::string> read_file(const std::string& path, uint64_t most) {
   ScopedFd owned;
   int fd = STDIN_FILENO;
+  const std::string name = path == "-" ? "standard input" : path;
   if (path != "-") {
     auto opened = open_for_reading(path);
     if (!opened) return opened.error();
     owned = std::move(*opened);
     fd = owned.get();
+  } else {
+    if (const Status readable = check_readable(fd, name); !readable) return readable.error();
+    wait_for_data(fd, name);
+  }
+  const auto too_long = [&](uint64_t size) {
+    return Error{name + " has " + (size > 0 ? with_thousands(size) + " bytes" : "too many bytes") +
+                     "; the most that is read is " + with_thousands(most),
+                 "is it the right file?"};
+  };
+  struct stat info{};
+  if (::fstat(fd, &info) == 0 && S_ISREG(info.st_mode)) {
+    const auto size = static_cast<uint64_t>(info.st_size);
+    if (size > most) return too_long(size);
   }
   std::string content;
   char buffer[1 << 16];
   for (;;) {
     const ssize_t got = ::read(fd, buffer, sizeof buffer);
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return errno_error("cannot read", path, errno);
+    if (got < 0) return errno_error("cannot read", name, errno);
     if (got == 0) return content;
+    if (content.size() + static_cast<size_t>(got) > most) return too_long(0);
     content.append(buffer, static_cast<size_t>(got));
   }
 }
@@ -59,7 +107,7 @@ Status write_all(int fd, std::string_view content, const std::string& path) {
   return Ok{};
 }
 
-Status write_file(const std::string& path, std::string_view content) {
+Status write_file(const std::string& path, std::string_view content, mode_t mode) {
   if (path == "-") return write_all(STDOUT_FILENO, content, "standard output");
   struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
@@ -67,8 +115,13 @@ Status write_file(const std::string& path, std::string_view content) {
     if (!fd.valid()) return errno_error("cannot open", path, errno);
     return write_all(fd.get(), content, path);
   }
-  const std::string temporary = path + ".tmp." + std::to_string(::getpid());
-  ScopedFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+  // Created by this call alone, under a name that nobody can foresee: in a shared folder somebody
+  // could have put a link there.
+  uint32_t random = 0;
+  if (::getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) random = 0;
+  const std::string temporary =
+      path + ".tmp." + std::to_string(::getpid()) + "." + std::to_string(random);
+  ScopedFd fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode));
   if (!fd.valid()) return errno_error("cannot create", path, errno);
   auto written = write_all(fd.get(), content, path);
   if (written && ::rename(temporary.c_str(), path.c_str()) != 0)

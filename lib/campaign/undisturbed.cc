@@ -5,6 +5,7 @@
 #include <map>
 
 #include "lib/base/file.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/text.h"
 #include "lib/campaign/left_to_system.h"
 #include "lib/live/instrumented.h"
@@ -120,10 +121,11 @@ class Learner {
       return {program + " is not instrumented: nothing can be tried",
               "build it with CC=deadheat-cc CXX=deadheat-c++"};
     const auto errors = read_file(folder + "/err");
+    const std::string full = why_full(folder);
     const std::string said(trim(errors ? errors.value().substr(0, 500) : ""));
     return {program + " is instrumented, but the scheduler did not start in it" +
                 (said.empty() ? "" : ": " + said),
-            "deadheat verify " + program};
+            full.empty() ? "deadheat verify " + program : full};
   }
 
   void choose_timeout() {

@@ -1,9 +1,11 @@
 #include "lib/process/record.h"
 
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <filesystem>
@@ -45,7 +47,16 @@ Status keep_input(const std::string& path, uint64_t most) {
       return Error{"standard input is longer than " + std::to_string(most >> 20) + " MiB",
                    "give the command a file name instead, or < /dev/null"};
   }
-  return write_file(path, bytes);
+  return write_file(path, bytes, 0600);
+}
+
+void leave_out(const std::vector<std::string>& patterns, std::vector<std::string>& environment) {
+  std::erase_if(environment, [&](const std::string& variable) {
+    const std::string name = variable.substr(0, variable.find('='));
+    return std::any_of(patterns.begin(), patterns.end(), [&](const std::string& pattern) {
+      return ::fnmatch(pattern.c_str(), name.c_str(), 0) == 0;
+    });
+  });
 }
 
 struct Ended {
@@ -126,6 +137,7 @@ Result<RecordingInfo> record(const RecordRequest& request) {
   RunSpec spec;
   spec.kind = RunKind::kRecord;
   spec.about = surroundings(request.command);
+  leave_out(request.without, spec.about.environment);
   spec.about.in_place = request.sandbox.in_place;
   spec.about.host_network = request.sandbox.host_network;
   spec.about.allowed = request.sandbox.allow.names();

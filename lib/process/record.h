@@ -13,6 +13,9 @@ namespace deadheat::process {
 enum class SourceKind : uint8_t { kPtrace, kBpf };
 
 struct RecordRequest {
+  // Names or shell patterns of variables that the command does not get, so that the recording does
+  // not hold them.
+  std::vector<std::string> without;
   std::string folder;  // made; must not be there
   std::vector<std::string> command;
   SourceKind source = SourceKind::kPtrace;

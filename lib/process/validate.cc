@@ -184,7 +184,8 @@ Status Validator::explore(const LookedAt& looked, size_t after, int level) {
       out_.problems.push_back(std::move(line));
     if (const Status run = campaign.run_references(key_of(options_, 0)); !run) return run;
     if (const Status same = runs_as_recorded(*target); !same) return same;
-  } else if (const Status copied = write_file(work + "/reference.json", to_json(out_.references));
+  } else if (const Status copied =
+                 write_file(work + "/reference.json", to_json(out_.references), 0600);
              !copied) {
     return copied;
   }

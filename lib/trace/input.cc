@@ -13,9 +13,14 @@
 #include <vector>
 
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 namespace deadheat::trace {
 namespace {
+
+// A pipe is copied to a file, since a trace is read in any order. A bound, so that one that never
+// ends does not fill the disk; a trace of an hour has some gigabytes.
+constexpr uint64_t kMostSpooled = uint64_t{8} << 30;
 
 Result<ScopedFd> temporary_file() {
   const char* folder = std::getenv("TMPDIR");
@@ -31,11 +36,16 @@ Result<ScopedFd> spool(int from, const std::string& name) {
   auto to = temporary_file();
   if (!to) return to.error();
   std::vector<char> buffer(1 << 16);
+  uint64_t total = 0;
   for (;;) {
     const ssize_t got = ::read(from, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return errno_error("cannot read", name, errno);
     if (got == 0) return to;
+    total += static_cast<uint64_t>(got);
+    if (total > kMostSpooled)
+      return Error{name + " has more than " + with_thousands(kMostSpooled) + " bytes",
+                   "write the trace to a file first"};
     auto put = write_all(to->get(), {buffer.data(), static_cast<size_t>(got)}, "temporary file");
     if (!put) return put.error();
   }
@@ -49,6 +59,9 @@ Result<Input> Input::open(const std::string& path) {
   if (path == "-") {
     input.fd_ = ScopedFd(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0));
     if (!input.fd_.valid()) return errno_error("cannot read", input.name_, errno);
+    if (const Status readable = check_readable(input.fd_.get(), input.name_); !readable)
+      return readable.error();
+    wait_for_data(input.fd_.get(), input.name_);
   } else {
     auto fd = open_for_reading(path);
     if (!fd) return fd.error();

@@ -156,7 +156,7 @@ TEST_F(ProjectFile, SomebodyElsesIsRefused) {
   std::vector<std::string> warnings;
   EXPECT_NE(find_project_file(folder_ + "/a/b", warnings), path);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_EQ(warnings[0], path + " ignored: it belongs to another user");
+  EXPECT_EQ(warnings[0], path + " is ignored: it belongs to user 12345");
 }
 
 }  // namespace

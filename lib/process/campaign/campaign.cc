@@ -216,7 +216,7 @@ Status Campaign::run_references(const std::string& key) {
        {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
     jobs.push_back({RunKind::kSerial, policy, 0, Look::kFirst});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
-  return budget_.stopped() ? Ok{} : write_file(path, to_json(references));
+  return budget_.stopped() ? Ok{} : write_file(path, to_json(references), 0600);
 }
 
 Status Campaign::run_branches(const std::vector<size_t>& results) {

@@ -151,15 +151,15 @@ Status Campaign::harmful(BranchResult& result, size_t index, bool compared, std:
   jobs.push_front({RunKind::kReplay, SerialPolicy::kChildFirst, index, Look::kAgain});
   const UserCheckers& checkers = budget_.options.checkers;
   const KeptJudgement judgement{checkers.after, checkers.beside, result.differences, compared};
-  const Status judged = write_file(result.folder + "/judged.json", to_json(judgement));
-  return judged ? write_file(result.folder + "/branch.json", to_json(result.branch)) : judged;
+  const Status judged = write_file(result.folder + "/judged.json", to_json(judgement), 0600);
+  return judged ? write_file(result.folder + "/branch.json", to_json(result.branch), 0600) : judged;
 }
 
 Status Campaign::benign(BranchResult& result) {
   result.verdict = BranchVerdict::kBenign;
   std::error_code failed;
   if (fs::exists(result.folder + "/recording", failed)) {
-    const Status named = write_file(result.folder + "/branch.json", to_json(result.branch));
+    const Status named = write_file(result.folder + "/branch.json", to_json(result.branch), 0600);
     return named ? keep(result) : named;
   }
   return forget_folder(result);

@@ -51,6 +51,9 @@ KeptResult result_from_json(const json& from) {
   result.repeated = from.at("repeated");
   result.compared = from.at("compared");
   result.folder = bytes_from_json(from.at("folder"));
+  // A folder is deleted when its result is taken back: it must be one beside this file.
+  if (result.folder.find('/') != std::string::npos || result.folder == ".." || result.folder == ".")
+    throw std::invalid_argument("not the name of a folder");
   result.seconds = from.at("seconds");
   result.live_from = whole_from_json<uint64_t>(from.at("live_from"));
   return result;
@@ -73,7 +76,7 @@ Result<KeptResults> KeptResults::open(const std::string& folder, const std::stri
   std::filesystem::create_directories(folder, failed);
   if (failed) return errno_error("cannot make", folder, failed.value());
   const std::string path = folder + "/results.jsonl";
-  ScopedFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  ScopedFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno_error("cannot write", path, errno);
   // Of this process alone: a sandbox that outlives a killed tool by a moment must not hold it.
   struct flock whole = {};

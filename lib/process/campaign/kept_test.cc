@@ -71,6 +71,18 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
   EXPECT_EQ(found->live_from, 77u);
 }
 
+// Its folder is deleted when a result is taken back.
+TEST_F(Kept, AResultThatNamesAFolderElsewhereIsNotTaken) {
+  for (const char* const name : {"../victim", "/etc", "..", ".", "run4/../.."}) {
+    KeptResults kept = open(name);
+    KeptResult result;
+    result.folder = name;
+    ASSERT_TRUE(kept.add(branch(0), result));
+  }
+  for (const char* const name : {"../victim", "/etc", "..", ".", "run4/../.."})
+    EXPECT_EQ(open(name).find(branch(0)), nullptr) << name;
+}
+
 TEST_F(Kept, EveryPlaceToTearALineLosesThatLineOnly) {
   {
     KeptResults kept = open("k");

@@ -132,7 +132,7 @@ Status save_checkpoint(const std::string& folder, const StartFiles& start,
                        const CheckpointOptions& options) {
   Layer layer(folder + "/checkpoint");
   std::error_code failed;
-  fs::create_directories(folder + "/checkpoint", failed);
+  ::mkdir((folder + "/checkpoint").c_str(), S_IRWXU);
   std::set<std::string> done;
   json files = json::array();
   keep_files(start.opened, options.most_opened, layer, done, files);
@@ -140,7 +140,7 @@ Status save_checkpoint(const std::string& folder, const StartFiles& start,
   layer.finish();
   const auto write = [&] {
     return write_file(folder + "/checkpoint.json",
-                      json{{"version", 1}, {"files", files}}.dump(1) + "\n");
+                      json{{"version", 1}, {"files", files}}.dump(1) + "\n", 0600);
   };
   if (write()) return Ok{};
   // A full disk: rather the recording alone than none.

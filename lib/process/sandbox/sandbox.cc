@@ -19,13 +19,13 @@
 #include <optional>
 
 #include "lib/base/file.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/text.h"
 #include "lib/process/sandbox/command_namespaces.h"
 #include "lib/process/sandbox/fork_into.h"
 #include "lib/process/sandbox/identity.h"
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox_init.h"
-#include "lib/process/sandbox/scratch.h"
 
 namespace deadheat::process {
 
@@ -64,7 +64,7 @@ bool tmpfs_is_enough(bool user_namespace) {
 struct Sandbox::State {
   SandboxOptions options;
   bool user_namespace = false;
-  Scratch scratch;
+  TemporaryFolder scratch;
   ProcessLimit limit;
   std::optional<CommandNamespaces> of_command;
   InitReport* report = nullptr;
@@ -226,7 +226,7 @@ Status Sandbox::start(Body body) {
   }
   new (state.report) InitReport;
   if (!state.options.in_place && !state.options.scratch.empty()) {
-    auto scratch = Scratch::create(state.options.scratch);
+    auto scratch = TemporaryFolder::create(state.options.scratch, "deadheat-sandbox-");
     if (!scratch) return scratch.error();
     state.scratch = std::move(*scratch);
   }
@@ -268,7 +268,7 @@ Result<SandboxResult> Sandbox::finish() {
   const bool complete = state.report->complete;
   state.let_go();
   state.limit = ProcessLimit();
-  state.scratch = Scratch();
+  state.scratch = TemporaryFolder();
   if (!complete && result.signal == 0 && !result.timed_out && !result.too_many_processes)
     return Error{
         "the sandbox's first process ended early (status " + std::to_string(info.si_status) + ")",
