@@ -23,8 +23,8 @@ PAGES = ["README.md"] + sorted(f"docs/guides/{name}" for name in os.listdir(f"{R
 # Beginning of a line: why it does not run here. Other tests run what it does.
 NOT_HERE = {
     "./test": "this is part of it",
-    "CC=deadheat-cc CXX=deadheat-c++ ./configure": "compiler.configure",
-    "cmake -B build": "compiler.cmake",
+    "CC=deadheat-cc CXX=deadheat-c++ ./configure": "compiler.builds",
+    "cmake -B build": "compiler.builds",
     "make -C /lib/modules/": "kernel.watch, in a machine of its own",
     "./load & deadheat watch --kernel": "kernel.watch",
     "deadheat watch --kernel": "kernel.watch",
