@@ -176,12 +176,15 @@ class OfAnother(Case):
 
     def test_another_user_records_where_root_lets_everybody_write(self):
         os.chmod(self.folder, 0o777)
+        os.mkdir(self.path("shared"))
+        os.chmod(self.path("shared"), 0o777)
         words = ["setpriv", f"--reuid={SOMEBODY}", f"--regid={SOMEBODY}", "--clear-groups", self.deadheat, "proc", "record", "-o",
-                 self.path("theirs"), "--", "sh", "-c", "echo here > new && mkdir d && echo more > d/f && cat new d/f"]
+                 self.path("theirs"), "--", "sh", "-c",
+                 "echo here > new && mkdir d && echo more > d/f && echo too > shared/f && cat new d/f shared/f"]
         done = subprocess.run(words, capture_output=True, text=True, cwd=self.folder, check=False, timeout=300,
                               stdin=subprocess.DEVNULL)
         self.or_skip(done)
-        self.assertEqual((done.returncode, done.stdout), (0, "here\nmore\n"), done.stderr)
+        self.assertEqual((done.returncode, done.stdout), (0, "here\nmore\ntoo\n"), done.stderr)
 
 
 if __name__ == "__main__":

@@ -11,6 +11,7 @@
 #include <climits>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 
 #include "lib/base/file.h"
 #include "lib/process/sandbox/kernel_folders.h"
@@ -51,8 +52,10 @@ class Builder {
     auto table = read_file("/proc/self/mountinfo");
     if (!table) return table.error();
     if (Status made = make_base(); !made) return made;
-    auto places = choose_places({visible_mounts(parse_mount_table(*table)), layers_,
-                                 base_ + "/skeleton", request_.user_namespace, shared_folders()});
+    auto places =
+        choose_places({visible_mounts(parse_mount_table(*table)), layers_, base_ + "/skeleton",
+                       request_.user_namespace,
+                       request_.user_namespace ? shared_folders() : std::vector<std::string>{}});
     if (!places) return places.error();
     for (const Place& place : *places)
       if (Status done = cover(place); !done) return done;
@@ -64,12 +67,34 @@ class Builder {
   }
 
  private:
-  // Where a user writes although the folder belongs to another.
+  // Where a user may write although the folder belongs to another: the overlay cannot copy such a
+  // folder up, since its owner has no number in the user namespace, so that each needs an overlay
+  // of its own. Nobody can look through the whole machine for them: known ones, those on the way to
+  // the current folder and those below it. Elsewhere creating a file fails with EOVERFLOW.
   static std::vector<std::string> shared_folders() {
+    namespace fs = std::filesystem;
+    constexpr int kMostLevels = 3;
+    constexpr size_t kMostFound = 64, kMostLooked = 500;
     std::vector<std::string> folders = {"/var/tmp", "/run/lock"};
     if (const char* temporary = std::getenv("TMPDIR")) folders.emplace_back(temporary);
-    std::array<char, PATH_MAX> here = {};
-    if (::getcwd(here.data(), here.size()) != nullptr) folders.emplace_back(here.data());
+    std::error_code failed;
+    const fs::path here = fs::current_path(failed);
+    if (failed) return folders;
+    for (fs::path above = here; above.has_relative_path(); above = above.parent_path())
+      folders.push_back(above.string());
+    size_t looked = 0;
+    const size_t most = folders.size() + kMostFound;
+    for (fs::recursive_directory_iterator at(here, failed), end;
+         !failed && at != end && looked < kMostLooked && folders.size() < most;
+         at.increment(failed), ++looked) {
+      if (at.depth() >= kMostLevels) at.disable_recursion_pending();
+      struct stat info = {};
+      if (at->is_symlink(failed) || ::lstat(at->path().c_str(), &info) != 0 ||
+          !S_ISDIR(info.st_mode) || info.st_uid == ::geteuid() ||
+          ::faccessat(AT_FDCWD, at->path().c_str(), W_OK, 0) != 0)
+        continue;
+      folders.push_back(at->path().string());
+    }
     return folders;
   }
 
