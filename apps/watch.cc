@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <memory>
@@ -32,6 +33,7 @@ struct WatchArguments {
   int process = 0;
   std::string budget = "3%";
   double delay_ms = 0.5;
+  double standstill_ms = -1;  // not given
   std::string candidates, vmlinux;
   bool kernel = false, stop_at_first = false;
   const CLI::Option* delay = nullptr;  // whether it was given
@@ -154,8 +156,6 @@ int run_kernel(const WatchArguments& arguments, double share) {
   if (!arguments.program.empty() || arguments.process != 0)
     return fail({"--kernel watches the kernel as a whole, not one program",
                  "start the load beside it: ./load & deadheat watch --kernel --time 60"});
-  if (!arguments.candidates.empty())
-    return fail({"--candidates has no meaning for the kernel", "--functions chooses there"});
   KernelWatch wanted;
   wanted.functions = arguments.session.functions;
   wanted.modules = arguments.session.modules;
@@ -165,6 +165,7 @@ int run_kernel(const WatchArguments& arguments, double share) {
   if (arguments.delay->count() > 0) wanted.delay_ms = arguments.delay_ms;
   wanted.stop_at_first = arguments.stop_at_first;
   wanted.vmlinux = arguments.vmlinux;
+  wanted.candidates = arguments.candidates;
   return watch_kernel(wanted, arguments.output);
 }
 
@@ -181,6 +182,15 @@ int run_watch(WatchArguments& arguments) {
   if (!share) return fail(share.error());
   arguments.session.budget = share.value();
   arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
+  // Who attaches has a service that others wait for; who starts a program looks for races in it.
+  constexpr double kAttachedMs = 5;
+  if (arguments.standstill_ms < 0)
+    arguments.standstill_ms =
+        arguments.program.empty() ? std::max(kAttachedMs, arguments.delay_ms * 2) : 0;
+  arguments.session.standstill_ns = static_cast<uint64_t>(arguments.standstill_ms * 1e6);
+  if (arguments.standstill_ms > 0 && arguments.standstill_ms < arguments.delay_ms / 2)
+    return fail({"--standstill below half of --delay lets no thread stand at all",
+                 "as in --standstill 5, or 0 for no bound"});
   if (!arguments.candidates.empty()) {
     auto file = model::read_findings(arguments.candidates);
     if (!file) return fail(file.error());
@@ -233,6 +243,11 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
                      "kernel 0.1, at most 2")
           ->type_name("MS")
           ->check(CLI::Range(0.01, 1000.0));
+  app.add_option("--standstill", arguments.standstill_ms,
+                 "milliseconds for which one thread may stand in one second, whatever the budget; "
+                 "0: no bound; without it, 5 with -p and no bound for a program that is started")
+      ->type_name("MS")
+      ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--seed", arguments.session.seed, "of the choice of instructions");
 }
 

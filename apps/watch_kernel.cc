@@ -12,7 +12,9 @@
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/model/json.h"
 #include "lib/sampler/kernel/kernel_findings.h"
+#include "lib/sampler/kernel/kernel_suspects.h"
 
 namespace deadheat::apps {
 namespace {
@@ -32,6 +34,7 @@ sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
   char number[32];
   std::snprintf(number, sizeof number, "%g%%", wanted.share * 100);
   std::vector<std::string> words = {"deadheat", "watch", "--kernel", "--budget", number};
+  if (!wanted.candidates.empty()) words.insert(words.end(), {"--candidates", wanted.candidates});
   for (const std::string& pattern : wanted.functions)
     words.insert(words.end(), {"--functions", pattern});
   for (const std::string& pattern : wanted.modules)
@@ -91,6 +94,12 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
     return fail({"cannot read " + wanted.vmlinux,
                  "--vmlinux takes the kernel's image with debug "
                  "information, as in /usr/lib/debug/boot"});
+  model::FindingsFile candidates;
+  if (!wanted.candidates.empty()) {
+    auto file = model::read_findings(wanted.candidates);
+    if (!file) return fail(file.error());
+    candidates = std::move(file).value();
+  }
   auto device = sampler::open_kernel_device();
   if (!device) return fail(device.error(), kCannotRun);
   auto code = kernel_code();
@@ -101,6 +110,9 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   sampler::KernelOptions options;
   options.choice = {wanted.functions, wanted.modules};
+  const auto notes = read_file("/sys/kernel/notes");
+  const std::string build_id = notes ? sampler::build_id_of_notes(notes.value()) : std::string();
+  options.suspected = sampler::suspects_in_kernel(candidates, code.value().symbols(), build_id);
   options.seconds = wanted.seconds;
   options.budget = wanted.share;
   options.seed = wanted.seed;
@@ -121,8 +133,6 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
     return fail({"nothing to watch: no function of the kernel matches",
                  "names as in /proc/kallsyms; modules as in /proc/modules, and vmlinux"},
                 kCannotRun);
-  const auto notes = read_file("/sys/kernel/notes");
-  const std::string build_id = notes ? sampler::build_id_of_notes(notes.value()) : std::string();
   const std::string image = wanted.vmlinux.empty() ? usual_image() : wanted.vmlinux;
   symbols::Symbolizer symbolizer;
   sampler::KernelLines lines;

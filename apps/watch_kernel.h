@@ -15,7 +15,8 @@ struct KernelWatch {
   double delay_ms = 0.1;
   uint64_t seed = 1;
   bool stop_at_first = false;
-  std::string vmlinux;  // image with debug information; empty: where Debian puts it
+  std::string candidates;  // findings.json of another finder
+  std::string vmlinux;     // image with debug information; empty: where Debian puts it
 };
 
 int watch_kernel(const KernelWatch& wanted, const OutputOptions& output);

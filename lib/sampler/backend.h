@@ -31,6 +31,7 @@ struct Event {
     kBreakpoint,   // `task` stands before the instruction at `pc`
     kWatchpoint,   // `task` stands behind an access to watched memory
     kNewProgram,   // exec: everything that was known of the code is void
+    kSecondTask,   // there was one task, now there are two
     kInterrupted,  // somebody asks us to end
     kEnded,        // the target is gone
   } kind = Kind::kTime;
@@ -82,6 +83,9 @@ class Backend {
 
   // Time that threads other than those of events stood still.
   virtual uint64_t stopped_ns() const = 0;
+  // How long the task stood in the last second; where arming stops the others too, the one of all
+  // that stood longest.
+  virtual uint64_t stood_ns(int) { return 0; }
   virtual Counters counters() const = 0;
 };
 

@@ -17,15 +17,18 @@ class Budget {
 
   Budget(double share, uint64_t start_ns) : share_(share), start_ns_(start_ns) {}
   void take(uint64_t ns) { taken_ns_ += ns; }
+  // Time in which nothing could be watched: it earns nothing, or all of it would be spent at once
+  // as soon as something can.
+  void pass(uint64_t ns) { passed_ns_ += ns; }
   // `under_way_ns`: of samples that have not ended.
   bool allows(uint64_t now_ns, uint64_t under_way_ns = 0) const {
     return static_cast<double>(taken_ns_ + under_way_ns) <=
-           share_ * static_cast<double>(now_ns - start_ns_);
+           share_ * static_cast<double>(now_ns - start_ns_ - passed_ns_);
   }
   // Ahead of the budget by no more than `ns`.
   bool nearly_allows(uint64_t now_ns, uint64_t ns, uint64_t under_way_ns = 0) const {
     return static_cast<double>(taken_ns_ + under_way_ns) <=
-           share_ * static_cast<double>(now_ns - start_ns_) + static_cast<double>(ns);
+           share_ * static_cast<double>(now_ns - start_ns_ - passed_ns_) + static_cast<double>(ns);
   }
   uint64_t taken_ns() const { return taken_ns_; }
   double used(uint64_t now_ns) const {
@@ -36,7 +39,7 @@ class Budget {
 
  private:
   double share_;
-  uint64_t start_ns_, taken_ns_ = 0;
+  uint64_t start_ns_, taken_ns_ = 0, passed_ns_ = 0;
 };
 
 }  // namespace deadheat::sampler

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string_view>
 
+#include "lib/sampler/go_names.h"
 #include "lib/symbols/demangle.h"
 
 namespace deadheat::sampler {
@@ -46,6 +47,9 @@ Result<std::unique_ptr<ModuleCode>> ModuleCode::open(const std::string& path) {
   code->read_segments();
   code->read_functions();
   code->find_c_library();
+  code->is_go_ =
+      code->image_->has_section(".gopclntab") || code->image_->has_section(".go.buildinfo");
+  code->copy_calls_.read(*code->image_);
   return code;
 }
 
@@ -199,12 +203,16 @@ bool ModuleCode::decode_function(const Range& range, CodeList& out) const {
       const uint64_t target = next + static_cast<uint64_t>(access.displacement);
       if (access.on_frame)
         perhaps = true;
-      else if (access.on_stack || access.thread_local_)
+      else if (access.on_stack || access.thread_local_ || (is_go_ && access.is_go_routine()))
         stack = true;
       else if (access.pc_relative && !writable(target))
         read_only = true;
       else
         wanted = true;
+    }
+    if (copies(*instruction) != nullptr) {
+      wanted = true;
+      perhaps = false;
     }
     if (perhaps && !wanted) by_frame.push_back(at_address);
     wanted |= perhaps;
@@ -229,7 +237,9 @@ CodeList ModuleCode::list(const std::vector<std::string>& patterns) {
   CodeList out;
   for (const Range& range : functions_) {
     if (!matches(range.name, patterns)) continue;
-    if (patterns.empty() && in_c_library(range.begin)) continue;
+    if (patterns.empty() &&
+        (in_c_library(range.begin) || in_go_runtime(range.begin) || moves_for_go(range.begin)))
+      continue;
     out.functions++;
     out.broken_functions += decode_function(range, out) ? 0 : 1;
   }
@@ -242,6 +252,16 @@ const ModuleCode::Range* ModuleCode::function_at(uint64_t address) const {
       std::upper_bound(functions_.begin(), functions_.end(), address,
                        [](uint64_t value, const Range& range) { return value < range.begin; });
   return after == functions_.begin() ? nullptr : &*(after - 1);
+}
+
+bool ModuleCode::in_go_runtime(uint64_t address) const {
+  const Range* const function = is_go_ ? function_at(address) : nullptr;
+  return function != nullptr && is_go_runtime(function->name);
+}
+
+bool ModuleCode::moves_for_go(uint64_t address) const {
+  const Range* const function = is_go_ ? function_at(address) : nullptr;
+  return function != nullptr && is_go_mover(function->name);
 }
 
 bool ModuleCode::searches(uint64_t address) const {

@@ -4,7 +4,7 @@
 // decoding starts where a function starts (symbol tables, the table of .eh_frame_hdr) and ends with
 // the function or at the first bytes that are no instruction. Left out, counted: accesses based on
 // the stack or frame pointer, or through fs (thread-local); pc-relative ones into memory that
-// cannot be written.
+// cannot be written. Calls of memcpy and its like are sites too (copy_calls.h).
 #pragma once
 
 #include <cstdint>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/sampler/copy_calls.h"
 #include "lib/sampler/decode.h"
 #include "lib/symbols/elf_image.h"
 
@@ -41,8 +42,8 @@ class ModuleCode {
  public:
   static Result<std::unique_ptr<ModuleCode>> open(const std::string& path);
 
-  // Of the functions whose name matches one of the patterns (shell's, as in 'pipe_*'); all but a C
-  // library that was linked statically if there is none.
+  // Of the functions whose name matches one of the patterns (shell's, as in 'pipe_*'); if there is
+  // none, all but a C library that was linked statically and Go's runtime.
   CodeList list(const std::vector<std::string>& patterns);
   std::optional<Instruction> at(uint64_t address) const;
   // The instruction of a known function whose last byte is before `address`.
@@ -50,6 +51,12 @@ class ModuleCode {
   std::vector<uint8_t> bytes(uint64_t address, size_t most) const;
   const symbols::ElfImage& image() const { return *image_; }
   bool in_c_library(uint64_t address) const { return address >= c_library_; }
+  bool is_go() const { return is_go_; }
+  bool in_go_runtime(uint64_t address) const;
+  bool moves_for_go(uint64_t address) const;  // runtime.memmove and its like
+  const CopyFunction* copies(const Instruction& instruction) const {
+    return copy_calls_.called_by(instruction);
+  }
   bool begins_at(uint64_t address) const {  // a function
     const Range* const function = function_at(address);
     return function != nullptr && function->begin == address;
@@ -82,6 +89,8 @@ class ModuleCode {
   std::vector<Range> functions_;  // by address, not overlapping
   std::vector<Range> writable_, protected_;
   uint64_t c_library_ = UINT64_MAX;  // where its code begins
+  bool is_go_ = false;
+  CopyCalls copy_calls_;
 };
 
 }  // namespace deadheat::sampler

@@ -35,10 +35,16 @@ struct Side {
   bool elsewhere = false;     // its instruction is known and touches none of the held bytes
   bool ended_before = false;  // so it did: what it looked for lies before the other's bytes
   bool at_clock = false;      // the kernel's tick counter
+  bool copies = false;        // stands before a call of memcpy or its like
+  bool in_go = false;         // code of a program of Go's
+  bool in_go_runtime = false;
   Nature nature = Nature::kUnknown;
   uint64_t address = 0;
   uint32_t size = 0;
   std::vector<CodePlace> stack;  // callers, innermost first, without `place`
+  // So many of `place` and its callers are of a C library, or of what moves memory for Go, that is
+  // one file with the program: who called them is the one to name.
+  size_t library_frames = 0;
 };
 
 struct Collision {

@@ -41,16 +41,23 @@ bool accesses(const ZydisDecodedOperand& operand) {
          (operand.mem.type == ZYDIS_MEMOP_TYPE_MEM || operand.mem.type == ZYDIS_MEMOP_TYPE_VSIB);
 }
 
-// push, pop, call, return: their own stack.
+// push, pop, call, return.
+bool is_own_stack(const ZydisDecodedOperand& operand) {
+  return operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN &&
+         is_stack_register(operand.mem.base);
+}
+
 bool is_listed(const Instruction& out, const ZydisDecodedOperand& operand) {
-  const bool own_stack =
-      operand.visibility == ZYDIS_OPERAND_VISIBILITY_HIDDEN && is_stack_register(operand.mem.base);
   return operand.mem.type == ZYDIS_MEMOP_TYPE_MEM && operand.size != 0 &&
-         out.count < out.accesses.size() && !own_stack;
+         out.count < out.accesses.size();
 }
 
 void add(Instruction& out, const ZydisDecodedOperand& operand) {
   if (!accesses(operand)) return;
+  if (is_own_stack(operand)) {
+    out.stacks = true;
+    return;
+  }
   if (!is_listed(out, operand)) {
     out.more = true;
     return;
@@ -199,6 +206,8 @@ bool makes_frame(const ZydisDecodedInstruction& decoded, const ZydisDecodedOpera
 
 }  // namespace
 
+bool MemoryAccess::is_go_routine() const { return base == ZYDIS_REGISTER_R14 && index == 0; }
+
 std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t address) {
   ZydisDecodedInstruction decoded;
   ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
@@ -221,6 +230,9 @@ std::optional<Instruction> decode(std::span<const uint8_t> bytes, uint64_t addre
     default:
       break;
   }
+  if (out.transfers && operands[0].type == ZYDIS_OPERAND_TYPE_IMMEDIATE &&
+      operands[0].imm.is_relative != 0)
+    out.target = address + out.length + static_cast<uint64_t>(operands[0].imm.value.s);
   out.makes_frame = makes_frame(decoded, operands);
   out.searches = searches(decoded.mnemonic);
   if (only_names_memory(decoded)) return out;

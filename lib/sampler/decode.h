@@ -29,6 +29,8 @@ struct MemoryAccess {
   bool base_changes = false;   // the instruction itself changes a register of the address
   bool thread_local_ = false;  // through fs: the thread's own variables
 
+  // Go keeps the running goroutine in r14: each function begins with a look at its stack's end.
+  bool is_go_routine() const;
   bool touches(uint64_t at, uint64_t begin, uint64_t end) const {
     return at < end && begin < at + size;
   }
@@ -42,10 +44,12 @@ struct Instruction {
   bool repeated = false;                 // rep prefix: the pc may stay here between elements
   bool transfers = false;                // jump, call, return: the pc after it is elsewhere
   bool calls = false;                    // what comes behind it is reached by a return
-  bool more = false;                     // accesses that are not listed: gathers, its own stack
+  bool more = false;                     // accesses that are not listed: gathers
+  bool stacks = false;                   // push, pop, call: its own stack, at rsp
   bool makes_frame = false;              // sets rbp to a place in the stack
   bool bulk = false;                     // a vector or string instruction: never atomic
   bool searches = false;                 // compares a vector element by element, as strlen does
+  uint64_t target = 0;                   // of a direct jump or call
   std::array<MemoryAccess, 2> accesses;  // string moves have two
 
   std::span<const MemoryAccess> memory() const { return {accesses.data(), count}; }

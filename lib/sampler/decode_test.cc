@@ -163,6 +163,15 @@ TEST(Decode, TransfersAreMarked) {
   EXPECT_EQ(call->count, 1);
 }
 
+TEST(Decode, DirectCallsHaveATarget) {
+  const auto call = decode(std::vector<uint8_t>{0xe8, 0xfb, 0, 0, 0}, 0x1000);  // call 0x1100
+  ASSERT_TRUE(call);
+  EXPECT_EQ(call->target, 0x1100U);
+  EXPECT_TRUE(call->stacks && !call->more && call->count == 0);
+  EXPECT_EQ(decode(std::vector<uint8_t>{0xff, 0x10}, 0)->target, 0U);  // call [rax]
+  EXPECT_TRUE(decode(std::vector<uint8_t>{0x50}, 0)->stacks);          // push rax
+}
+
 TEST(Decode, RubbishIsNoInstruction) {
   EXPECT_FALSE(decode(std::vector<uint8_t>{0x06}, 0));
   EXPECT_FALSE(decode(std::vector<uint8_t>{0x8b}, 0));

@@ -28,6 +28,7 @@ class Names {
   std::vector<live::Place> stack(const Side& side) {
     std::vector<live::Place> out = {place(side.place)};
     for (const CodePlace& caller : side.stack) out.push_back(place(caller));
+    out.erase(out.begin(), out.begin() + static_cast<ptrdiff_t>(side.library_frames));
     return out;
   }
 
@@ -53,7 +54,7 @@ class Names {
   }
 
   Nature nature(const Side& side, uint64_t address) {
-    if (side.bulk && side.writes) return Nature::kPlain;
+    if (side.copies || (side.bulk && side.writes)) return Nature::kPlain;
     if (is_guard(global(address, side.size))) return Nature::kAtomic;
     if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
     const auto module = ids_[static_cast<size_t>(side.place.module)];
@@ -114,6 +115,7 @@ bool is_bulk_write(const Side& side) { return side.bulk && side.writes; }
 
 // Which side is plain, and by what.
 std::string plain_words(const Side& held, const Side& other) {
+  if (held.copies) return "; a copy by the C library is never atomic: the first access is plain";
   if (is_bulk_write(held) || is_bulk_write(other))
     return std::string("; a vector or string instruction wrote, which is never atomic: the ") +
            (is_bulk_write(held) ? "first" : "second") + " access is plain";

@@ -52,6 +52,18 @@ bool LoadedCode::is_loader(int number) const {
   return name.starts_with("ld-linux") || name.starts_with("ld-musl");
 }
 
+void LoadedCode::leave_library(Side& side) {
+  const auto in_library = [&](const CodePlace& place) {
+    ModuleCode* const code = code_of(place.module);
+    return code != nullptr &&
+           (code->in_c_library(place.address) || code->moves_for_go(place.address));
+  };
+  size_t count = in_library(side.place) ? 1 : 0;
+  while (count > 0 && count <= side.stack.size() && in_library(side.stack[count - 1])) count++;
+  // Where nobody else is known, the library itself is named.
+  side.library_frames = count <= side.stack.size() ? count : 0;
+}
+
 bool LoadedCode::reads_ahead(const Side& side) {
   constexpr uint32_t kVector = 16;
   if (side.writes || side.size < kVector || side.place.module < 0) return false;
@@ -61,6 +73,16 @@ bool LoadedCode::reads_ahead(const Side& side) {
           live::is_runtime_module(module(side.place.module).path));
 }
 
+namespace {
+
+// Whether what a push, a pop, a call or a return just accessed may be among the held bytes.
+bool at_stack_pointer(const user_regs_struct& registers, const Side& held) {
+  constexpr uint64_t kWord = 8;
+  return held.address < registers.rsp + kWord && registers.rsp - kWord < held.address + held.size;
+}
+
+}  // namespace
+
 Side LoadedCode::side_of(const Event& event, const Side& held) {
   Side side;
   const CodePlace after = place_of(event.pc);
@@ -68,6 +90,8 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
   ModuleCode* const code = code_of(after.module);
   if (code == nullptr) return side;
   side.in_loader = is_loader(after.module);
+  side.in_go = code->is_go();
+  side.in_go_runtime = code->in_go_runtime(side.place.address);
   const bool begins = code->begins_at(after.address);
   if (begins) side.place.address = after.address;  // not the one before it
   const auto before = code->ending_at(after.address);
@@ -96,10 +120,11 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
     }
     if (!side.text.empty()) return side;
   }
-  // Where a call, a return or a jump into a function ends, the one that came is another. So it is
-  // where a jump through a table ends; that one is taken for no access, as such tables are
-  // constant.
-  side.elsewhere = !begins && before && !before->calls && !before->more;
+  // Where a jump into a function ends, the one that came is another. So it is where a jump through
+  // a table ends; that one is taken for no access, as such tables are constant. Behind a call it
+  // was a return: that, a push or a pop touches the stack where rsp is now.
+  side.elsewhere = !begins && before && !before->more &&
+                   !((before->calls || before->stacks) && at_stack_pointer(event.registers, held));
   return side;
 }
 
@@ -109,9 +134,16 @@ std::optional<Side> LoadedCode::caller_of(const Event& event, uint64_t return_ad
   const CodePlace after = place_of(return_address);
   ModuleCode* const code = code_of(after.module);
   auto call = code == nullptr ? std::nullopt : code->ending_at(after.address);
-  if (!call || !call->transfers || call->count == 0) return std::nullopt;
+  if (!call || !call->transfers) return std::nullopt;
   Side side;
   side.place = {after.module, call->address};
+  // A direct call to just here: it is the one, and it accessed its own stack only.
+  if (call->target != 0 && call->target + module(after.module).bias == event.pc &&
+      !at_stack_pointer(event.registers, held)) {
+    side.elsewhere = true;
+    return side;
+  }
+  if (call->count == 0) return std::nullopt;
   side.text = instruction_text(code->bytes(call->address, kLongestInstruction));
   call->address += module(after.module).bias;
   const MemoryAccess& access = call->accesses[0];

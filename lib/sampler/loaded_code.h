@@ -31,6 +31,7 @@ class LoadedCode {
   // A read of a whole vector by a function of the C library that looks for an end.
   bool reads_ahead(const Side& side);
   bool is_loader(int module) const;
+  void leave_library(Side& side);  // sets library_frames
 
   // At a trap behind an access to the memory of `held`: who did it. The trap comes after the
   // access: the instruction ends where the pc is or, between the elements of a repeated one, begins

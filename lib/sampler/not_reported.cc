@@ -28,6 +28,13 @@ constexpr const char* kLockCode[] = {
     "bit_spin_*",
 };
 
+// Go makes an atomic load of a plain move; its atomic stores have a lock, so a store without one is
+// none.
+bool is_locked_and_load(const Side& one, const Side& other) {
+  const auto loads = [](const Side& side) { return !side.locked && side.reads && !side.writes; };
+  return (one.locked && loads(other)) || (other.locked && loads(one));
+}
+
 Rule rule_of(const Collision& seen) {
   const Side& held = seen.held;
   if (held.in_lock_code) return Rule::kLockCode;
@@ -38,6 +45,8 @@ Rule rule_of(const Collision& seen) {
   if (is_atomic(held) && is_atomic(other)) return Rule::kBothAtomic;
   if (held.in_loader || other.in_loader) return Rule::kLoader;
   if (other.in_lock_code) return Rule::kLockCode;
+  if (other.in_go_runtime && !held.in_go_runtime) return Rule::kGoRuntime;
+  if (held.in_go && other.in_go && is_locked_and_load(held, other)) return Rule::kGoAtomicLoad;
   if (other.elsewhere) return Rule::kNotTouching;
   const bool known = other.reads || other.writes;
   if (!known) return is_atomic(held) ? Rule::kNotDecoded : Rule::kReported;
@@ -92,6 +101,10 @@ Counters NotReported::counters() const {
           "reads behind a string's end by vector instructions of the C library were not reported"),
       row(Rule::kClock, "not_reported_clock",
           "reads of the kernel's tick counter were not reported"),
+      row(Rule::kGoRuntime, "not_reported_go_runtime",
+          "collisions with Go's runtime (collector, scheduler, locks) were not reported"),
+      row(Rule::kGoAtomicLoad, "not_reported_go_atomic_load",
+          "loads in Go against lock-prefixed instructions were not reported: they may be atomic"),
       row(Rule::kNotDecoded, "not_reported_unknown_instruction",
           "touches by instructions that could not be told were not reported"),
   };

@@ -23,6 +23,8 @@ enum class Rule : uint8_t {
   kLockCode,       // kernel: one side is a lock's own code, whose words are made to be raced for
   kReadAhead,      // a string function of the C library read the bytes behind a string's end
   kClock,          // kernel: the tick counter, which everybody reads without a lock
+  kGoRuntime,      // Go's collector, scheduler and locks look at what the program writes
+  kGoAtomicLoad,   // Go: a locked access against a load, which is how an atomic load is made
   kNotDecoded,     // a touch by an instruction that cannot be told: kernel; where the held one is
                    // atomic (the other may be its like)
   kCount

@@ -25,27 +25,60 @@ std::vector<WatchPiece> Samples::pieces_of(uint64_t address, uint32_t size,
   return pieces;
 }
 
+bool Samples::fill_access(const Instruction& instruction, const Event& event, Side& held) {
+  if (instruction.count == 0) return false;
+  const MemoryAccess* access = &instruction.accesses[0];
+  if (instruction.count == 2 && (access->on_stack || random_.chance(0.5)))
+    access = &instruction.accesses[1];
+  held.address = effective_address(instruction, *access, event.registers);
+  held.size = std::min<uint32_t>(access->size, 64);
+  held.reads = access->reads;
+  held.writes = access->writes;
+  held.locked = instruction.locked;
+  held.bulk = instruction.bulk;
+  return true;
+}
+
+// Registers watch 32 bytes of what is copied at most: some of them, drawn each time.
+bool Samples::fill_copy(const CopyFunction& function, const Event& event, Side& held) {
+  constexpr uint64_t kMost = Backend::kRegisters * 8;
+  CopiedBytes bytes = CopyCalls::written(event.registers);
+  const CopiedBytes source = CopyCalls::read_by(event.registers);
+  const bool own = backend_.on_stack(event.registers, bytes.address);
+  if (function.reads && (own || random_.chance(0.5)) &&
+      !backend_.on_stack(event.registers, source.address))
+    bytes = source;
+  if (bytes.size == 0 || bytes.address > UINT64_MAX - bytes.size) return false;
+  const uint64_t first = (bytes.address + 7) / 8 * 8, end = bytes.address + bytes.size;
+  held.address = bytes.address;
+  if (bytes.size > kMost && end - first >= kMost)
+    held.address = first + random_.below((end - first - kMost) / 8 + 1) * 8;
+  held.size = static_cast<uint32_t>(std::min(kMost, end - held.address));
+  unwatched_bytes_ += bytes.size - held.size;
+  held.writes = bytes.writes;
+  held.reads = !bytes.writes;
+  held.bulk = held.copies = true;
+  held.text = std::string("call ") + function.name;
+  return true;
+}
+
 // What the thread is about to do, and the value before it; nothing where it would only mislead.
 std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& place) {
   ModuleCode* const code = code_.code_of(place.module);
   auto instruction = code->at(place.address);
-  if (!instruction || instruction->count == 0) return std::nullopt;
+  if (!instruction) return std::nullopt;
+  const CopyFunction* const copy = code->copies(*instruction);
   instruction->address += code_.module(place.module).bias;
-  const MemoryAccess* access = &instruction->accesses[0];
-  if (instruction->count == 2 && (access->on_stack || random_.chance(0.5)))
-    access = &instruction->accesses[1];
   Collision seen;
   Side& held = seen.held;
-  held.address = effective_address(*instruction, *access, event.registers);
-  held.size = std::min<uint32_t>(access->size, 64);
-  held.reads = access->reads;
-  held.writes = access->writes;
-  held.locked = instruction->locked;
-  held.bulk = instruction->bulk;
   held.place = place;
   held.text = instruction_text(code->bytes(place.address, kLongestInstruction));
+  if (copy != nullptr ? !fill_copy(*copy, event, held) : !fill_access(*instruction, event, held))
+    return std::nullopt;
   held.in_loader = code_.is_loader(place.module);
-  held.reads_ahead = code_.reads_ahead(held);
+  held.in_go = code->is_go();
+  held.in_go_runtime = code->in_go_runtime(place.address);
+  held.reads_ahead = !held.copies && code_.reads_ahead(held);
   if (backend_.on_stack(event.registers, held.address)) {
     not_reported_.count(Rule::kOwnStack);
     return std::nullopt;
@@ -56,7 +89,8 @@ std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& p
   return std::nullopt;
 }
 
-Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32_t site) {
+Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32_t site,
+                              uint64_t most_ns) {
   if (backend_.tasks() < now_.size() + 2) return Begun::kNoRoom;
   Sample sample;
   sample.from_ns = backend_.now_ns();
@@ -72,8 +106,8 @@ Samples::Begun Samples::begin(const Event& event, const CodePlace& place, uint32
   count_++;
   sample.task = event.task;
   sample.site = site;
-  sample.deadline_ns =
-      backend_.now_ns() + random_.between(delay_ns_ / 2, delay_ns_ + delay_ns_ / 2);
+  sample.deadline_ns = backend_.now_ns() +
+                       std::min(random_.between(delay_ns_ / 2, delay_ns_ + delay_ns_ / 2), most_ns);
   now_.push_back(std::move(sample));
   most_at_once_ = std::max<uint64_t>(most_at_once_, now_.size());
   return Begun::kYes;
@@ -127,7 +161,11 @@ bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
   collision.other->ended_before = ended_before(*collision.other, sample.seen.held.address);
   collision.after.resize(sample.seen.held.size);
   (void)backend_.read(sample.seen.held.address, collision.after);
-  if (not_reported_.judge(collision) != Rule::kReported) return false;
+  const Rule rule = not_reported_.judge(collision);
+  if (rule != Rule::kReported) {
+    sample.explained |= collision.other->writes && rule != Rule::kNotTouching;
+    return false;
+  }
   add_stacks(collision, sample.task, event.task);
   *fresh = keep(std::move(collision));
   return true;
@@ -137,8 +175,8 @@ bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
 SampleEnd Samples::end(Sample& sample, bool met, bool fresh) {
   Collision& seen = sample.seen;
   seen.after.resize(seen.held.size);
-  if (!met && backend_.read(seen.held.address, seen.after) && seen.after != seen.before &&
-      not_reported_.judge(seen) == Rule::kReported) {
+  if (!met && !sample.explained && backend_.read(seen.held.address, seen.after) &&
+      seen.after != seen.before && not_reported_.judge(seen) == Rule::kReported) {
     add_stacks(seen, sample.task, 0);
     fresh = keep(std::move(seen));
   }
@@ -194,9 +232,11 @@ void Samples::add_stacks(Collision& collision, int held, int other) {
   code_.update(backend_.modules());
   collision.held.thread = std::to_string(held) + " '" + backend_.task_name(held) + "'";
   collision.held.stack = callers(held);
+  code_.leave_library(collision.held);
   if (!collision.other) return;
   collision.other->thread = std::to_string(other) + " '" + backend_.task_name(other) + "'";
   collision.other->stack = callers(other);
+  code_.leave_library(*collision.other);
 }
 
 // Whether it is a new one.

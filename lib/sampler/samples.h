@@ -31,8 +31,9 @@ class Samples {
   std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
 
   enum class Begun : uint8_t { kYes, kNoRoom, kNothingToSee };
-  // The task of a breakpoint; if yes, it stands until its sample ends.
-  Begun begin(const Event& event, const CodePlace& place, uint32_t site);
+  // The task of a breakpoint; if yes, it stands until its sample ends, no longer than `most_ns`.
+  Begun begin(const Event& event, const CodePlace& place, uint32_t site,
+              uint64_t most_ns = UINT64_MAX);
   // A thread touched watched memory; it is released here. The samples that ended by it.
   std::vector<SampleEnd> touched(const Event& event);
   std::vector<SampleEnd> end_due(uint64_t now_ns);
@@ -55,8 +56,11 @@ class Samples {
     uint64_t from_ns = 0, deadline_ns = 0;
     Collision seen;
     int traps = 0;
+    bool explained = false;  // somebody wrote who is not reported: a changed value says no more
   };
   std::optional<Collision> held_at(const Event& event, const CodePlace& place);
+  bool fill_access(const Instruction& instruction, const Event& event, Side& held);
+  bool fill_copy(const CopyFunction& function, const Event& event, Side& held);
   std::vector<WatchPiece> pieces_of(uint64_t address, uint32_t size, size_t* left_out) const;
   bool ended_before(const Side& reader, uint64_t address);
   bool meet(Sample& sample, const Event& event, bool* fresh);

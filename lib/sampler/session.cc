@@ -44,8 +44,10 @@ Session::Session(Backend& backend, SessionOptions options)
 
 SessionResult Session::run() {
   load_program();
-  place_more();
-  explore();
+  if (!alone()) {
+    place_more();
+    explore();
+  }
   backend_.begin();
   // Of a huge program: it is attended to meanwhile, and its time counts from then on.
   while (sites_.empty() && decoding_.waiting() > 0) {
@@ -77,6 +79,9 @@ bool Session::handle(const Event& event) {
     case Event::Kind::kWatchpoint:
       budget_.take(Budget::kTrapNs);
       account(samples_.touched(event));
+      break;
+    case Event::Kind::kSecondTask:
+      next_rotation_ns_ = 0;
       break;
     case Event::Kind::kNewProgram:
       forget_program();
@@ -112,8 +117,37 @@ void Session::look() {
   if (looks_++ < kAtFirst || looks_ % kThen == 0) budget_.take(backend_.look() * Budget::kTrapNs);
 }
 
+// A single thread collides with nobody, so it has no breakpoints and pays nothing. When the others
+// have ended it keeps them for a moment: programs that begin and end threads all the time would
+// have them placed and removed as often.
+bool Session::alone() {
+  const uint64_t now = backend_.now_ns();
+  if (backend_.tasks() >= 2) {
+    two_ = ever_two_ = true;
+    alone_since_ns_ = 0;
+    return false;
+  }
+  if (alone_since_ns_ == 0) alone_since_ns_ = now;
+  return !two_ || now - alone_since_ns_ >= kRotationNs;
+}
+
+void Session::stay_alone() {
+  while (!placed_.empty()) {
+    backend_.remove(placed_.begin()->first);
+    (void)take_placed(placed_.begin());
+  }
+  take_in(kMostTakenIn);
+  const uint64_t now = backend_.now_ns();
+  budget_.pass(now - std::exchange(alone_since_ns_, now));
+  two_ = false;
+  if (now >= next_modules_ns_) load_modules();
+  const bool decoded = added_ == adding_.list.sites.size() && decoding_.waiting() == 0;
+  next_rotation_ns_ = next_modules_ns_ = now + (decoded ? kRotationNs : kStepNs);
+}
+
 // What was not reached makes room; libraries that were loaded meanwhile are found.
 void Session::rotate() {
+  if (alone()) return stay_alone();
   if (samples_.standing() > 0 && !std::exchange(postponed_, true)) {
     next_rotation_ns_ = backend_.now_ns() + kPatienceNs;
     return;
@@ -222,6 +256,7 @@ void Session::explore() {
 
 void Session::on_breakpoint(const Event& event) {
   hits_++;
+  const uint64_t stood_enough = stood_enough_;
   const auto found = placed_.find(event.pc);
   bool stands = false;
   if (found != placed_.end()) {
@@ -236,7 +271,24 @@ void Session::on_breakpoint(const Event& event) {
   const uint64_t stopped = backend_.stopped_ns();
   budget_.take(stopped - stopped_ns_);
   stopped_ns_ = stopped;
-  place_more();
+  // A thread that has stood enough would run into the next one at once.
+  if (stood_enough_ == stood_enough) place_more();
+}
+
+// Nothing where it has stood for so long that not even the shortest sample fits.
+uint64_t Session::may_stand_ns(int task) {
+  if (options_.standstill_ns == 0) return UINT64_MAX;
+  const uint64_t stood = backend_.stood_ns(task);
+  const uint64_t left = options_.standstill_ns - std::min(stood, options_.standstill_ns);
+  return left < options_.delay_ns / 2 ? 0 : left;
+}
+
+// It was reached for nothing; what was never sampled gets its breakpoint back.
+void Session::pass_over(uint32_t site, Purpose purpose) {
+  if (chooser_.comes_first(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
+  if (purpose != Purpose::kSample) return;
+  at_once_ = std::max<size_t>(1, at_once_ / 2);
+  wasted_ = true;
 }
 
 bool Session::affordable(uint32_t site) const {
@@ -250,19 +302,21 @@ bool Session::begin_sample(const Event& event, uint32_t site, Purpose purpose) {
   const uint64_t from = backend_.now_ns();
   if (!affordable(site)) {
     unaffordable_++;
-    if (chooser_.comes_first(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
-    if (purpose == Purpose::kSample) {
-      at_once_ = std::max<size_t>(1, at_once_ / 2);
-      wasted_ = true;
-    }
+    pass_over(site, purpose);
     return false;
   }
   if (backend_.tasks() < 2) {
     alone_++;
     return false;
   }
+  const uint64_t most_ns = may_stand_ns(event.task);
+  if (most_ns == 0) {
+    stood_enough_++;
+    pass_over(site, purpose);
+    return false;
+  }
   const CodePlace place{sites_[site].module, sites_[site].code.address};
-  switch (samples_.begin(event, place, site)) {
+  switch (samples_.begin(event, place, site, most_ns)) {
     case Samples::Begun::kYes:
       return true;
     case Samples::Begun::kNoRoom:
@@ -298,7 +352,7 @@ SessionResult Session::finish() {
   result.samples = samples_.count();
   result.ended = ended_;
   result.interrupted = interrupted_;
-  result.alone = alone_ > 0 && result.samples == 0;
+  result.alone = !ever_two_;
   result.problem = problem_;
   result.not_decoded = decoding_.waiting();
   Counters& counters = result.counters;
@@ -312,6 +366,9 @@ SessionResult Session::finish() {
        false},
       {"taken_by_exploring_us", exploring_ns_ / 1000, "of them to learn what runs", false},
       {"hits_over_budget", unaffordable_, "breakpoints were reached when the budget was spent",
+       false},
+      {"samples_skipped_standstill", stood_enough_,
+       "breakpoints were passed because their thread had stood for as long as one may in a second",
        false},
       {"hits_alone", alone_, "breakpoints were reached while there was one thread", false},
       {"hits_no_room", no_room_,

@@ -24,7 +24,10 @@ struct SessionOptions {
   double budget = 0.03;
   double seconds = 0;  // 0: until the target ends or somebody asks
   uint64_t seed = 1;
-  uint64_t delay_ns = 500'000;         // mean; each is drawn between a half and three halves of it
+  uint64_t delay_ns = 500'000;  // mean; each is drawn between a half and three halves of it
+  // For which one thread may stand in one second; 0: no bound. Half a percent of the time stays
+  // below the 99th percentile of what a server's clients wait.
+  uint64_t standstill_ns = 0;
   std::vector<std::string> functions;  // patterns; none: all
   std::vector<std::string> modules;    // patterns for paths or names; none: chosen()
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
@@ -45,7 +48,7 @@ struct SessionResult {
   uint64_t sites = 0, running = 0, hits = 0, samples = 0;
   uint64_t not_decoded = 0;  // modules
   bool ended = false, interrupted = false;
-  bool alone = false;   // a breakpoint was reached, but never while there were two threads
+  bool alone = false;   // there never were two threads
   std::string problem;  // why a module could not be decoded
 };
 
@@ -88,6 +91,10 @@ class Session {
   void on_breakpoint(const Event& event);
   bool begin_sample(const Event& event, uint32_t site, Purpose purpose);
   bool affordable(uint32_t site) const;
+  void pass_over(uint32_t site, Purpose purpose);
+  uint64_t may_stand_ns(int task);
+  bool alone();
+  void stay_alone();
   void account(const std::vector<SampleEnd>& ends);
   SessionResult finish();
 
@@ -112,7 +119,10 @@ class Session {
   bool postponed_ = false;
   bool wasted_ = false;  // one was reached for nothing since the last rotation
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
-  uint64_t hits_ = 0, unaffordable_ = 0, alone_ = 0, no_room_ = 0, refused_ = 0, stopped_ns_ = 0;
+  uint64_t alone_since_ns_ = 0;  // 0: it is not
+  bool two_ = false, ever_two_ = false;
+  uint64_t hits_ = 0, unaffordable_ = 0, stood_enough_ = 0, alone_ = 0, no_room_ = 0, refused_ = 0,
+           stopped_ns_ = 0;
   uint64_t suspected_ = 0;
   int old_modules_ = 0;  // of programs before exec
   CodeList totals_;

@@ -4,6 +4,8 @@
 
 #include "lib/sampler/fake/fake_backend.h"
 #include "lib/sampler/findings.h"
+#include "lib/sampler/go_names.h"
+#include "lib/sampler/standstill.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -137,14 +139,106 @@ TEST(Session, WhatWasNeverSampledMayGoAheadOfTheBudget) {
   EXPECT_EQ(result.collisions[0].held.place.address, kShift);
 }
 
-TEST(Session, AloneNobodyIsHeld) {
+TEST(Session, ASingleThreadPaysNothing) {
   FakeBackend target(tiny());
   target.task_count = 1;
-  target.script = {reach(10, kReadG)};
+  const auto expect_none = [](FakeBackend& fake) {
+    EXPECT_TRUE(fake.placed.empty());
+    return Event{};
+  };
+  target.script = {expect_none, expect_none, expect_none};
+  const SessionResult result = Session(target, short_session()).run();
+  EXPECT_TRUE(result.alone);
+  EXPECT_EQ(counter(result, "taken_us"), 0U);
+}
+
+TEST(Session, BreakpointsComeWithTheSecondThreadAndGoWithTheLast) {
+  FakeBackend target(tiny());
+  target.task_count = 1;
+  bool there = false, gone = false;
+  target.script = {time(),
+                   [](FakeBackend& fake) {
+                     fake.task_count = 2;
+                     return at(Event::Kind::kSecondTask, 0, 0)(fake);
+                   },
+                   [&](FakeBackend& fake) {
+                     there = !fake.placed.empty();
+                     fake.task_count = 1;
+                     return Event{};
+                   }};
+  for (int i = 0; i < 15; ++i) target.script.push_back(time());
+  target.script.push_back([&](FakeBackend& fake) {
+    gone = fake.placed.empty();
+    return Event{};
+  });
+  const SessionResult result = Session(target, short_session()).run();
+  EXPECT_TRUE(there);
+  EXPECT_TRUE(gone);
+  EXPECT_FALSE(result.alone);
+}
+
+// Reached all the same: the others ended a moment ago.
+TEST(Session, AloneNobodyIsHeld) {
+  FakeBackend target(tiny());
+  target.script = {[](FakeBackend& fake) {
+    fake.task_count = 1;
+    return reach(10, kReadG)(fake);
+  }};
   const SessionResult result = Session(target, short_session()).run();
   EXPECT_EQ(result.samples, 0U);
   EXPECT_EQ(counter(result, "hits_alone"), 1U);
   EXPECT_EQ(target.released.count(10), 1U);
+}
+
+TEST(Session, AThreadThatStoodEnoughIsPassed) {
+  SessionOptions options = short_session();
+  options.standstill_ns = 5'000'000;
+  for (const auto& [stood, samples] : {std::pair{0U, 1U}, std::pair{4'800'000U, 0U}}) {
+    FakeBackend target(tiny());
+    target.stood[10] = stood;
+    target.script = {reach(10, kReadG), time()};
+    const SessionResult result = Session(target, options).run();
+    EXPECT_EQ(result.samples, samples);
+    EXPECT_EQ(counter(result, "samples_skipped_standstill"), 1U - samples);
+    EXPECT_EQ(target.released.count(10), 1U);
+  }
+}
+
+TEST(Session, NoSampleIsLongerThanWhatIsLeft) {
+  SessionOptions options = short_session();
+  options.delay_ns = 10'000'000;
+  options.standstill_ns = 8'000'000;
+  FakeBackend target(tiny());
+  target.stood[10] = 2'500'000;
+  uint64_t begun = 0;
+  target.script = {[&](FakeBackend& fake) {
+                     begun = fake.clock_ns;
+                     return reach(10, kReadG)(fake);
+                   },
+                   time(),
+                   [&](FakeBackend& fake) {
+                     EXPECT_EQ(fake.released.count(10), 1U);
+                     EXPECT_LE(fake.clock_ns - begun, 5'600'000U);
+                     return Event{};
+                   }};
+  EXPECT_EQ(Session(target, options).run().samples, 1U);
+}
+
+TEST(Standstill, IsWhatStoodInTheLastSecond) {
+  Standstill stood;
+  constexpr uint64_t kMs = 1'000'000;
+  for (uint64_t i = 0; i < 3000; ++i) stood.add(i * kMs, 2000);
+  EXPECT_GE(stood.in_last_second(3000 * kMs), 2'000'000U);
+  EXPECT_LE(stood.in_last_second(3000 * kMs), 2'020'000U);
+  EXPECT_EQ(stood.in_last_second(4100 * kMs), 0U);
+}
+
+TEST(Budget, TimeThatPassedEarnsNothing) {
+  Budget budget(0.1, 0);
+  budget.pass(900);
+  budget.take(20);
+  EXPECT_FALSE(budget.allows(1000));
+  EXPECT_TRUE(budget.allows(1101));
 }
 
 TEST(Session, TheTargetEndsInsideASample) {
@@ -241,6 +335,15 @@ TEST(Session, SuspectsComeFirst) {
   EXPECT_EQ(counter(result, "sites_suspected"), 1U);
 }
 
+TEST(GoNames, WhatIsTheRuntimes) {
+  for (const char* name : {"runtime.mallocgc", "runtime/internal/atomic.Load", "sync.(*Mutex).Lock",
+                           "internal/poll.(*FD).Read", "memeqbody", "sync/atomic.StorePointer"})
+    EXPECT_TRUE(is_go_runtime(name)) << name;
+  for (const char* name : {"main.main", "runtime.memmove", "strings.Fields", "",
+                           "github.com/some/internal/thing.Do", "main.sync.run"})
+    EXPECT_FALSE(is_go_runtime(name)) << name;
+}
+
 Collision locked_pair(bool held, bool other) {
   Collision seen;
   seen.held.writes = seen.held.reads = true;
@@ -271,6 +374,14 @@ TEST(NotReported, LockedAgainstLockedOnly) {
   Collision behind = locked_pair(false, false);
   behind.other->ended_before = true;
   EXPECT_EQ(rules.judge(behind), Rule::kReadAhead);
+  Collision go = locked_pair(true, false);
+  go.held.in_go = go.other->in_go = true;
+  EXPECT_EQ(rules.judge(go), Rule::kReported) << "a store without a lock is never atomic in Go";
+  go.other->writes = false;
+  EXPECT_EQ(rules.judge(go), Rule::kGoAtomicLoad);
+  Collision collector = locked_pair(false, false);
+  collector.other->in_go_runtime = true;
+  EXPECT_EQ(rules.judge(collector), Rule::kGoRuntime);
   Collision loader = locked_pair(false, false);
   loader.other->in_loader = true;
   EXPECT_EQ(rules.judge(loader), Rule::kLoader);

@@ -29,6 +29,7 @@ class FakeBackend : public Backend {
   std::map<uint64_t, Watch> watches;  // that are armed now
   std::optional<Watch> last_watch;
   std::multiset<int> released;
+  std::map<int, uint64_t> stood;  // by task, in the last second
   uint64_t clock_ns = 0, last_number = 0;
   size_t task_count = 2;
   std::vector<std::string> log;
@@ -47,6 +48,7 @@ class FakeBackend : public Backend {
   std::string task_name(int task) override { return "task" + std::to_string(task); }
   bool on_stack(const user_regs_struct&, uint64_t) override { return false; }
   uint64_t stopped_ns() const override { return 0; }
+  uint64_t stood_ns(int task) override { return stood[task]; }
   Counters counters() const override { return {}; }
 
  private:

@@ -37,6 +37,13 @@ KernelSession::KernelSession(KernelCode& code, KernelDevice& device, KernelOptio
   Random random(options_.seed);
   for (size_t i = functions_.size(); i > 1; --i)
     std::swap(functions_[i - 1], functions_[random.below(i)]);
+  std::partition(functions_.begin(), functions_.end(),
+                 [&](const KernelSymbol* one) { return !is_suspected(one->begin, one->end); });
+}
+
+bool KernelSession::is_suspected(uint64_t begin, uint64_t end) const {
+  return std::any_of(options_.suspected.begin(), options_.suspected.end(),
+                     [&](const AddressRange& one) { return one.begin < end && begin < one.end; });
 }
 
 void KernelSession::decode_more() {
@@ -50,6 +57,11 @@ void KernelSession::decode_more() {
   }
   chooser_.add(sites_.size() - before);
   for (const auto& [first, end] : added) chooser_.add_function(first, end);
+  for (size_t i = before; i < sites_.size() && !options_.suspected.empty(); ++i)
+    if (is_suspected(sites_[i].address, sites_[i].address + 1)) {
+      chooser_.prefer(static_cast<uint32_t>(i));
+      suspected_++;
+    }
   decoded_ += added.size();
   sampled_.resize(sites_.size());
 }
@@ -254,6 +266,7 @@ KernelResult KernelSession::finish() {
       {"functions_left", functions_.size(), "functions were not decoded before the end", true},
       {"sites", sites_.size(), "instructions could be watched", false},
       {"sites_run", result.running, "of them were seen to run", false},
+      {"sites_suspected", suspected_, "of them were suspected by other finders", false},
       {"sites_sampled", result.sampled, "of them were sampled", false},
       {"rounds", rounds_, "rounds of breakpoints", false},
       {"breakpoints", placed_, "breakpoints were placed", false},

@@ -11,6 +11,7 @@
 
 #include "lib/base/random.h"
 #include "lib/sampler/choose.h"
+#include "lib/sampler/code_list.h"
 #include "lib/sampler/kernel/kernel_collisions.h"
 #include "lib/sampler/kernel/kernel_device.h"
 
@@ -18,7 +19,8 @@ namespace deadheat::sampler {
 
 struct KernelOptions {
   KernelChoice choice;
-  double seconds = 0;  // 0: until wait() says so
+  std::vector<AddressRange> suspected;  // by other finders: they come first
+  double seconds = 0;                   // 0: until wait() says so
   double budget = 0.03;
   bool stop_at_first = false;
   uint64_t seed = 1;
@@ -52,6 +54,7 @@ class KernelSession {
   };
 
   void decode_more();
+  bool is_suspected(uint64_t begin, uint64_t end) const;
   Status round();
   std::vector<uint32_t> choose_batch();
   Status place(const std::vector<uint32_t>& batch);
@@ -73,8 +76,8 @@ class KernelSession {
   std::vector<deadheat_watch_site> sites_;
   std::vector<bool> sampled_;
   std::map<uint32_t, Standing> standing_;  // by slot
-  uint64_t function_count_ = 0, rounds_ = 0, decoded_ = 0, placed_ = 0, refused_ = 0, changed_ = 0,
-           on_stack_ = 0;
+  uint64_t suspected_ = 0, function_count_ = 0, rounds_ = 0, decoded_ = 0, placed_ = 0,
+           refused_ = 0, changed_ = 0, on_stack_ = 0;
   deadheat_watch_settings settings_{};
   size_t batch_size_ = 32;
   double begin_ = 0, last_look_ = 0;

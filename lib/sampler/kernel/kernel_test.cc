@@ -9,6 +9,7 @@
 #include <map>
 
 #include "lib/sampler/kernel/kernel_findings.h"
+#include "lib/sampler/kernel/kernel_suspects.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -312,6 +313,36 @@ TEST(KernelSession, PlacesSamplesAndReports) {
   EXPECT_EQ(one.candidate.roles[1].site.pcs, std::vector<uint64_t>{0x20});
   EXPECT_EQ(one.candidate.kind, model::CandidateKind::kCollision);
   EXPECT_NE(model::fold(one).state, model::VerdictState::kTrueRace);
+}
+
+TEST(KernelSession, SuspectsComeFirst) {
+  KernelCode kernel = code();
+  model::FindingsFile file;
+  model::Finding& suspected = file.findings.emplace_back();
+  model::Site by_address, by_name;
+  by_address.module = "vmlinux";
+  by_address.build_id = "ab";
+  by_address.pcs = {0x10};
+  by_name.function = "writer";
+  suspected.candidate.roles = {{"first", by_address, model::AccessKind::kRead},
+                               {"second", by_name, model::AccessKind::kWrite}};
+  const auto ranges = suspects_in_kernel(file, kernel.symbols(), "ab");
+  ASSERT_EQ(ranges.size(), 2U);
+  EXPECT_EQ(ranges[0].end - ranges[0].begin, 1U);
+  const auto another = suspects_in_kernel(file, kernel.symbols(), "cd");
+  ASSERT_EQ(another.size(), 1U) << "of another build only names are taken";
+  double now = 0;
+  KernelOptions options = one_second(now);
+  options.suspected = another;
+  options.breakpoints = 1;
+  options.seconds = 0.05;
+  ScriptedDevice device;
+  auto result = KernelSession(kernel, device, options).run();
+  ASSERT_TRUE(result);
+  EXPECT_GT(counted(result->counters, "sites_suspected"), 0U);
+  ASSERT_EQ(device.placed.size(), 1U);
+  EXPECT_GE(device.placed.begin()->first, another[0].begin);
+  EXPECT_LT(device.placed.begin()->first, another[0].end);
 }
 
 TEST(KernelSession, WhatHadItsSamplesMakesRoom) {

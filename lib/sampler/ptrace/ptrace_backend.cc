@@ -12,6 +12,7 @@
 
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/sampler/budget.h"
 #include "lib/sampler/ptrace/maps.h"
 
 namespace deadheat::sampler {
@@ -93,17 +94,42 @@ void PtraceBackend::release(int task) {
 // Every way back to running goes through here, so that nobody runs with old watchpoints that we had
 // the chance to change.
 void PtraceBackend::resume(PtraceTask& task) {
-  if (task.generation != watch_.generation && !task.leaving && !set_watchpoints(task, watch_)) {
-    if (errno == ENOSPC || errno == EBUSY) {
-      registers_refused_++;
-      usable_registers_ -= usable_registers_ > 0 ? 1 : 0;
-    } else {
-      not_armed_++;
-    }
-  }
+  if (task.generation != watch_.generation && !task.leaving) (void)set_registers(task);
+  const uint64_t now = now_ns();
+  if (!std::exchange(task.not_begun, false))
+    task.stood.add(now, now - task.stopped_since_ns + Budget::kTrapNs);
+  longest_stood_ns_ = std::max(longest_stood_ns_, task.stood.in_last_second(now));
   task.stopped = false;
   ::ptrace(PTRACE_CONT, task.id, 0, static_cast<long>(task.signal));
   task.signal = 0;
+}
+
+// False where the task has no watchpoint, which is counted.
+bool PtraceBackend::set_registers(PtraceTask& task) {
+  if (by_perf_ && (set_by_perf(task) || by_perf_)) return true;  // or it is gone
+  if (set_watchpoints(task, watch_)) return true;
+  if (errno == ENOSPC || errno == EBUSY) {
+    registers_refused_++;
+    usable_registers_ -= usable_registers_ > 0 ? 1 : 0;
+  } else {
+    not_armed_++;
+  }
+  return false;
+}
+
+bool PtraceBackend::set_by_perf(PtraceTask& task) {
+  task.generation = watch_.generation;
+  const PerfRegisters::Set done = task.perf.set(task.id, watch_);
+  if (done == PerfRegisters::Set::kYes) return true;
+  if (done == PerfRegisters::Set::kGone) return false;
+  // One way for all: a register that one of them holds is not to be had by the other. Where a
+  // debugger was before us the kernel keeps the task's registers for ptrace until the task ends.
+  by_perf_ = false;
+  for (auto& [id, one] : tasks_) {
+    one.perf.close();
+    one.generation = watch_.generation - 1;
+  }
+  return false;
 }
 
 uint8_t PtraceBackend::byte_at(uint64_t pc) const {
@@ -143,20 +169,15 @@ uint64_t PtraceBackend::take_registers(int except, std::span<const WatchPiece> p
   return watch;
 }
 
+// Where perf sets the registers nobody is stopped, and those that sleep have them too.
 uint64_t PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
   const uint64_t watch = take_registers(except, pieces, reads_too);
   if (watch == 0) return 0;
+  for (auto& [id, task] : tasks_)
+    if (by_perf_ && id != except && !task.leaving) (void)set_by_perf(task);
+  if (by_perf_) return watch;
   std::vector<int> asked;
-  for (auto& [id, task] : tasks_) {
-    if (id == except || task.stopped || task.listening || task.leaving) continue;
-    if (!may_interrupt(id)) {
-      asleep_++;
-      continue;
-    }
-    if (!task.interrupted && ::ptrace(PTRACE_INTERRUPT, id, 0, 0) != 0) continue;
-    task.interrupted = true;
-    asked.push_back(id);
-  }
+  ask_to_stop(except, asked);
   const auto unarmed = [&] {
     return std::count_if(asked.begin(), asked.end(), [&](int id) {
       const auto found = tasks_.find(id);
@@ -169,6 +190,43 @@ uint64_t PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool
   while (missing > 0 && !over_ && poll_once(deadline)) missing = unarmed();
   not_armed_ += static_cast<uint64_t>(missing);
   return watch;
+}
+
+void PtraceBackend::ask_to_stop(int except, std::vector<int>& asked) {
+  for (auto& [id, task] : tasks_) {
+    if (id == except || task.stopped || task.listening || task.leaving) continue;
+    if (!may_interrupt(id)) {
+      asleep_++;
+      continue;
+    }
+    if (!task.interrupted && ::ptrace(PTRACE_INTERRUPT, id, 0, 0) != 0) continue;
+    task.interrupted = true;
+    asked.push_back(id);
+  }
+}
+
+// A trap that perf sends waits where SIGTRAP is blocked, and nobody would hear of it: such tasks
+// are stopped once, and where they are stopped it is unblocked. A few at a time: each is a file to
+// read.
+void PtraceBackend::find_blocked_traps() {
+  constexpr size_t kMost = 16;
+  auto at = tasks_.upper_bound(last_checked_);
+  for (size_t i = 0; by_perf_ && i < std::min(kMost, tasks_.size()); ++i, ++at) {
+    if (at == tasks_.end()) at = tasks_.begin();
+    PtraceTask& task = at->second;
+    last_checked_ = task.id;
+    if (task.stopped || task.listening || task.leaving || task.interrupted) continue;
+    if (!blocks_trap(task.id) || !may_interrupt(task.id)) continue;
+    task.interrupted = ::ptrace(PTRACE_INTERRUPT, task.id, 0, 0) == 0;
+  }
+}
+
+uint64_t PtraceBackend::stood_ns(int task) {
+  const uint64_t now = now_ns();
+  uint64_t longest = 0;
+  for (auto& [id, one] : tasks_)
+    if (id == task || !by_perf_) longest = std::max(longest, one.stood.in_last_second(now));
+  return longest;
 }
 
 // The tasks keep it until they are stopped for something else: a trap of it is stale then.
@@ -232,6 +290,7 @@ bool PtraceBackend::read(uint64_t address, std::span<uint8_t> into) {
 
 std::vector<LoadedModule> PtraceBackend::modules() {
   catches_trap_ = catches_trap(process_);
+  find_blocked_traps();
   auto text = read_file("/proc/" + std::to_string(process_) + "/maps");
   if (!text) return {};
   if (text.value() == maps_text_) return modules_;
@@ -272,6 +331,10 @@ Counters PtraceBackend::counters() const {
        "times a thread that slept in a system call was not given the watchpoint", true},
       {"registers_refused", registers_refused_,
        "times a thread's debug registers were taken by somebody else", true},
+      {"traps_blocked", blocked_traps_,
+       "touches were not told of in time: the thread blocked SIGTRAP", true},
+      {"longest_standstill_us", longest_stood_ns_ / 1000,
+       "microseconds, at most, did one thread stand in one second", false},
       {"stale_traps", stale_traps_, "threads ran into a watchpoint of an earlier sample", false},
       {"late_breakpoints", late_traps_, "threads reached a breakpoint that was just removed",
        false},

@@ -48,6 +48,7 @@ class PtraceBackend : public Backend {
   size_t look() override;
   std::vector<uint64_t> take_pcs() override { return std::exchange(pcs_, {}); }
   uint64_t stopped_ns() const override { return stopped_ns_; }
+  uint64_t stood_ns(int task) override;
   Counters counters() const override;
 
   // Leaves the target as it was; nothing but the end of this object may follow. `detached`: the
@@ -88,6 +89,11 @@ class PtraceBackend : public Backend {
   void let_go(PtraceTask& task);
   uint64_t take_registers(int except, std::span<const WatchPiece> pieces, bool reads_too);
   void disarm_all();
+  bool set_registers(PtraceTask& task);
+  bool set_by_perf(PtraceTask& task);
+  void ask_to_stop(int except, std::vector<int>& asked);
+  void find_blocked_traps();
+  void add_task(int id);
   uint8_t byte_at(uint64_t pc) const;
 
   int process_;
@@ -109,7 +115,10 @@ class PtraceBackend : public Backend {
   std::vector<uint64_t> pcs_;
   uint64_t stopped_ns_ = 0, stack_end_ = 0;
   uint64_t not_armed_ = 0, stale_traps_ = 0, late_traps_ = 0, children_let_go_ = 0, executed_ = 0;
-  uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0;
+  uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0, blocked_traps_ = 0;
+  uint64_t longest_stood_ns_ = 0;
+  bool by_perf_ = true;   // until perf refuses
+  int last_checked_ = 0;  // task, for a blocked SIGTRAP
   std::string maps_text_;
   std::vector<LoadedModule> modules_;
   MappedFiles files_;

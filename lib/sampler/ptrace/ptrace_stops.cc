@@ -37,19 +37,29 @@ void PtraceBackend::on_status(int task, int status) {
       early_[task] = status;  // a child whose parent has not told yet
       return;
     }
-    found = tasks_.emplace(task, PtraceTask{}).first;
-    found->second.id = task;
+    add_task(task);
+    found = tasks_.find(task);
   }
   found->second.stopped = true;
+  found->second.stopped_since_ns = now_ns();
   if (detaching_) return settle(found->second, status);
   on_stop(found->second, status);
+}
+
+void PtraceBackend::add_task(int id) {
+  if (!tasks_.try_emplace(id).second) return;
+  tasks_[id].id = id;
+  if (tasks_.size() != 2) return;
+  Event event;
+  event.kind = Event::Kind::kSecondTask;
+  events_.push_back(event);
 }
 
 void PtraceBackend::on_stop(PtraceTask& task, int status) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   if (event == PTRACE_EVENT_STOP) {
     task.interrupted = false;
-    if (catches_trap_) unblock_trap(task.id);
+    if (catches_trap_ || by_perf_) unblock_trap(task.id);
     task.listening = is_job_control(signal);
     if (!task.listening) {
       note_pc(task);
@@ -92,6 +102,11 @@ void PtraceBackend::on_trap(PtraceTask& task) {
     return resume(task);
   }
   Fired fired = info.si_code == TRAP_HWBKPT ? take_fired(task, watch_) : Fired{};
+  if (const uint64_t watch = watch_of_trap(info); watch != 0) {
+    fired.ours = true;
+    blocked_traps_ += trap_was_blocked(info) ? 1 : 0;
+    if (watch_.is_armed(watch) && !trap_was_blocked(info)) fired.watches = {watch};
+  }
   if (fired.ours) {
     if (!fired.watches.empty() && ::ptrace(PTRACE_GETREGS, task.id, 0, &event.registers) == 0) {
       event.kind = Event::Kind::kWatchpoint;
@@ -138,7 +153,7 @@ void PtraceBackend::on_exec(int id) {
   disarm_all();
   PtraceTask& task = tasks_[id];
   task.id = id;
-  task.stopped = true;
+  task.stopped = task.not_begun = true;
   task.generation = watch_.generation;
   (void)open_memory();
   Event event;
@@ -154,7 +169,7 @@ void PtraceBackend::on_child_of(int parent, int event) {
   const int group = status_number(child, "Tgid");
   if (group == process_) {
     // A thread: it will stop as one. It counts from now on: who detaches must wait for that stop.
-    tasks_.try_emplace(child).first->second.id = child;
+    add_task(child);
     return;
   }
   // A thread may stop, go on and end before its parent's word of it is read. Whoever is gone shares

@@ -120,6 +120,8 @@ void unblock_trap(int task) {
   ::ptrace(PTRACE_SETSIGMASK, task, sizeof mask, &mask);
 }
 
+bool blocks_trap(int task) { return has_trap(status_text(task, "SigBlk")); }
+
 std::optional<bool> shares_memory(int one, int other) {
   const long order = ::syscall(SYS_kcmp, one, other, KCMP_VM, 0, 0);
   return order < 0 ? std::nullopt : std::optional(order == 0);

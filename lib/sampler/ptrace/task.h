@@ -3,6 +3,7 @@
 
 #include <sys/user.h>
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "lib/sampler/backend.h"
+#include "lib/sampler/ptrace/perf_registers.h"
+#include "lib/sampler/standstill.h"
 
 namespace deadheat::sampler {
 
@@ -25,6 +28,9 @@ struct WatchRegisters {
   };
   std::array<Register, Backend::kRegisters> all;
   uint64_t generation = 0;  // of all of them
+  bool is_armed(uint64_t watch) const {
+    return std::any_of(all.begin(), all.end(), [&](const Register& r) { return r.watch == watch; });
+  }
 };
 
 struct PtraceTask {
@@ -40,6 +46,10 @@ struct PtraceTask {
   // Registers that fired before they were set anew; the SIGTRAP is still to come.
   bool trap_to_come = false;
   uint8_t fired = 0;
+  PerfRegisters perf;
+  bool not_begun = false;  // a new program: what it stands now takes nothing from it
+  uint64_t stopped_since_ns = 0;
+  Standstill stood;
 };
 
 // Stopped tasks only. False where the registers are taken by somebody else.
@@ -61,6 +71,7 @@ bool trap_pending(int task);
 // is stopped SIGTRAP is unblocked; the end of a handler brings back what was before it.
 bool catches_trap(int process);
 void unblock_trap(int task);
+bool blocks_trap(int task);
 
 // Whether two processes have one memory; nothing where the kernel does not tell.
 std::optional<bool> shares_memory(int one, int other);
