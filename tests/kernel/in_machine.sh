@@ -59,6 +59,8 @@ for locked in 0 1; do
   rmmod halves
 done
 
+code pairs ./pair_watched
+
 # Somebody else has all debug registers: values are compared.
 rmmod deadheat
 insmod registers.ko || exit 1

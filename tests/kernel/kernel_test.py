@@ -40,7 +40,9 @@ class Kernel(unittest.TestCase):
         tests = build(os.path.join(HERE, "modules"), "tests")
         cls.temporary = tempfile.TemporaryDirectory()
         cls.out = cls.temporary.name
-        words = [*VM, "--timeout", "550", "--out", cls.out, "--program", TOOL,
+        cls.pairs = os.path.join(FOLDER, "pair_watched")
+        subprocess.run(["cc", "-O1", "-static", os.path.join(HERE, "pair_watched.c"), "-o", cls.pairs], check=True)
+        words = [*VM, "--timeout", "550", "--out", cls.out, "--program", TOOL, "--file", cls.pairs,
                  "--file", os.path.join(ours, "deadheat.ko"), "--file", os.path.join(HERE, "in_machine.sh")]
         for name in MODULES:
             words += ["--file", os.path.join(tests, name + ".ko")]
@@ -144,6 +146,18 @@ class Kernel(unittest.TestCase):
                 self.findings(f"halves{locked}", 66)
                 self.assertGreater(self.counters["kernel_samples"], 20)
                 self.assertEqual(self.read(f"lost{locked}.txt"), "0\n")
+
+    def test_what_the_emulator_does_to_a_pair(self):
+        """The cause, without the module: only what the module never asks of an emulator may go wrong there, and nothing on
+        a processor."""
+        told = [line.split() for line in self.ran("pairs", 0).splitlines()]
+        self.assertEqual(len(told), 8)
+        wrong = [line[:3] for line in told if line[4] != "0"]
+        self.assertTrue(all(line[1:] == ["second", "writes"] for line in wrong), told)
+        here = subprocess.run([self.pairs], capture_output=True, text=True, check=False)
+        if here.returncode == 77:
+            return  # perf is not allowed
+        self.assertEqual([line.split()[3:] for line in here.stdout.splitlines()], [["100", "0", "0"]] * 8)
 
     def test_findings_become_sarif(self):
         with open(os.path.join(self.out, "race1.json"), encoding="utf-8") as file:
