@@ -5,6 +5,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <ctime>
 #include <filesystem>
@@ -44,11 +45,22 @@ std::string how_it_ended(const RecordingInfo& info) {
   return "exit status " + std::to_string(info.status);
 }
 
-Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::string& folder) {
+// The other runs take several times as long as the recording: beyond a quarter of the time, none of
+// them would come to anything. A short command on a busy machine has to get through all the same.
+double most_for_recording_s(const TimeBudget& time) {
+  constexpr double kPart = 0.25, kLargePart = 0.5, kShort_s = 5, kLeast_s = 0.5;
+  const double most_s =
+      std::max(time.share_s(kPart, TimeBudget::kNoLimit), time.share_s(kLargePart, kShort_s));
+  return std::max(most_s, kLeast_s);  // 0 would be no limit
+}
+
+Result<RecordingInfo> record_command(ProcArguments& arguments, const std::string& folder) {
   RecordRequest request;
   request.folder = folder;
   request.command = arguments.command;
-  request.timeout_s = arguments.timeout_s;
+  const double most_s = most_for_recording_s(arguments.time);
+  const bool limited = arguments.timeout_s <= 0 || arguments.timeout_s > most_s;
+  request.timeout_s = !limited ? arguments.timeout_s : std::isinf(most_s) ? 0 : most_s;
   request.sandbox = arguments.sandbox;
   request.without = arguments.without;
   request.source = arguments.source == "bpf" ? SourceKind::kBpf : SourceKind::kPtrace;
@@ -62,6 +74,11 @@ Result<RecordingInfo> record_command(const ProcArguments& arguments, const std::
   if (info->lost > 0)
     say("warning: %s events were lost; orders around them are not known\n",
         with_thousands(info->lost).c_str());
+  arguments.cut_off = info->timed_out && limited;
+  if (arguments.cut_off)
+    say("warning: the command was cut off after %.1f s, so that some of the time is left: give it "
+        "more by --time\n",
+        request.timeout_s);
   say_problems(info->not_isolated);
   say_problems(info->not_kept);
   for (const auto& [name, count] : info->unmodelled)
@@ -73,7 +90,7 @@ int own_code(const RecordingInfo& info) {
   return info.timed_out ? kTimedOut : info.signal != 0 ? 128 + info.signal : info.status;
 }
 
-int run_record(const ProcArguments& arguments) {
+int run_record(ProcArguments& arguments) {
   const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
   auto info = record_command(arguments, folder);
   if (!info) return fail(info.error(), kCannotRun);
@@ -182,14 +199,15 @@ CLI::App* add_sub(CLI::App& app, const char* name, const char* summary) {
 
 // Races are found best in a run that ends well, and a command that races fails now and then. So a
 // short run that failed is recorded anew; if it fails each time, the last one has to do.
-Result<RecordingInfo> record_clean(const ProcArguments& arguments) {
+Result<RecordingInfo> record_clean(ProcArguments& arguments) {
   constexpr int kMost = 4;
   constexpr double kShort_s = 10;
   for (int recordings = 1;; recordings++) {
     auto info = record_command(arguments, arguments.recording);
     if (!info || (info->status == 0 && info->signal == 0)) return info;
     const bool found = info->status != 126 && info->status != 127;
-    if (recordings == kMost || !found || info->timed_out || info->seconds > kShort_s ||
+    const bool no_time = arguments.time.used_s() > arguments.time.total_s() / kMost;
+    if (recordings == kMost || !found || info->timed_out || info->seconds > kShort_s || no_time ||
         arguments.sandbox.in_place || arguments.sandbox.host_network)
       return info;
     std::error_code failed;
@@ -275,6 +293,7 @@ std::function<int()> setup_proc(CLI::App& app) {
     const auto allowed = parse_permissions(arguments->allow);
     if (!allowed) return fail(allowed.error());
     arguments->sandbox.allow = allowed.value();
+    arguments->time = TimeBudget(arguments->time_s);
     if (record->parsed()) return run_record(*arguments);
     if (races->parsed()) return run_races(*arguments);
     if (validate->parsed()) return run_validate(*arguments);

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "apps/output.h"
+#include "lib/base/time_budget.h"
 #include "lib/process/campaign/looked_at.h"
 #include "lib/process/record.h"
 
@@ -28,6 +29,8 @@ struct ProcArguments {
   int undisturbed = 4, jobs = 0, depth = 1;
   uint64_t branches = 0;
   double time_s = 0;
+  TimeBudget time{0};    // runs since the start of the command
+  bool cut_off = false;  // the recording, since the time is limited
   std::vector<std::string> checkers, beside;
   bool verbose = false, restart = false;
   // replay

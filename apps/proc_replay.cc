@@ -14,6 +14,7 @@
 #include "lib/model/json.h"
 #include "lib/process/campaign/comparison.h"
 #include "lib/process/campaign/kept_results.h"
+#include "lib/process/campaign/processor_claims.h"
 #include "lib/process/campaign/references.h"
 #include "lib/process/judge/end_state.h"
 #include "lib/process/races/branch_json.h"
@@ -121,7 +122,7 @@ int judge_again(const Target& target, const Finding& finding, const std::string&
   auto outcome = outcome_of(target, folder, report, started_ns);
   if (!outcome) return fail(outcome.error(), kCannotRun);
   const UserCheckers checkers{finding.judgement.checkers, finding.judgement.beside};
-  auto words = ask_checkers(target, checkers, folder, report);
+  auto words = ask_checkers(target, checkers, folder, report, TimeBudget::kNoLimit);
   if (!words) return fail(words.error(), kCannotRun);
   const std::vector<Difference> now = finding.judgement.compared
                                           ? failed_as_undisturbed(*outcome, *words, references)
@@ -168,7 +169,8 @@ int run_proc_replay(ProcArguments& arguments) {
   say_problems(problems_of(target->checkpoint));
   say_missing_permissions(recording->info(), arguments.sandbox.allow);
   const std::string work = folder + "/replay";
-  auto spec = make_spec(*target, RunKind::kReplay, work, usable_processors().front());
+  const ProcessorClaims claim(usable_processors(), 1);
+  auto spec = make_spec(*target, RunKind::kReplay, work, claim.processors().front());
   if (!spec) return fail(spec.error(), kCannotRun);
   spec->branch = finding.branch;
   const int64_t started_ns = real_time_ns();

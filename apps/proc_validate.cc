@@ -80,8 +80,11 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
       {"harmful", harmful, "of them did harm", false},
       {"benign", benign, "of them changed nothing that matters", false},
       {"infeasible", infeasible, "of them cannot happen", false},
-      {"uncontrolled", uncontrolled, "of them could not be controlled", true},
+      {"uncontrolled", uncontrolled, "orders could not be controlled", true, true},
       {"not_run", validation.not_run, "orders were not tried: no time left", true, true},
+      {"not_compared", validation.not_compared,
+       "orders failed, without a comparison with the recorded one: no time left", true, true},
+      {"cut_off", arguments.cut_off ? 1u : 0u, "recording was cut off: no time left", true, true},
       {"not_looked", validation.not_looked, "executions were not looked at again: no time left",
        true, true},
       {"unscanned", looked.races.unscanned,
@@ -111,6 +114,9 @@ std::string counts_text(const Validation& validation) {
          with_thousands(counts[1]) + " benign, " + with_thousands(counts[2]) + " cannot happen, " +
          with_thousands(counts[3]) + " not controlled" +
          (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "") +
+         (validation.not_compared > 0
+              ? "; " + with_thousands(validation.not_compared) + " failed, not compared"
+              : "") +
          (validation.not_looked > 0
               ? "; " + with_thousands(validation.not_looked) + " executions not looked at again"
               : "");
@@ -200,7 +206,7 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
   app.add_option("--undisturbed", arguments.undisturbed, "runs to compare with")
       ->check(CLI::Range(1, 1000));
   app.add_option("--branches", arguments.branches, "try at most that many orders; 0: all");
-  app.add_option("--time", arguments.time_s, "seconds for all of it; 0: no limit");
+  app.add_option("--time", arguments.time_s, "seconds for all of it, recording too; 0: no limit");
   app.add_option("--jobs", arguments.jobs, "runs at a time; 0: as many as processors");
   app.add_option("--checker", arguments.checkers,
                  "command that judges a run: OUT ERR STATUS STATE");
@@ -227,7 +233,7 @@ int run_validate(ProcArguments& arguments) {
   options.undisturbed = arguments.undisturbed;
   options.depth = arguments.depth;
   options.most_branches = arguments.branches;
-  options.budget_s = arguments.time_s;
+  options.time = arguments.time;
   options.timeout_s = arguments.timeout_s;
   options.jobs = arguments.jobs;
   options.all = arguments.all;
@@ -250,7 +256,8 @@ int run_validate(ProcArguments& arguments) {
   if (arguments.verbose) list_branches(*validation);
   say_taken(*validation);
   say("%s\n", counts_text(*validation).c_str());
-  if (validation->not_run + validation->not_looked > 0 || validation->stopped)
+  if (validation->not_run + validation->not_looked + validation->not_compared > 0 ||
+      validation->stopped)
     say("to go on: %s\n", going_on(arguments).c_str());
   arguments.output.fails = report::FailOn::kRace;
   return exit_code(emit(to_file(*looked, *validation, arguments), arguments.output),

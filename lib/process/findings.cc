@@ -128,10 +128,13 @@ std::vector<Cause> causes_of(const Validation& validation) {
     const BranchResult& result = validation.results[i];
     if (!result.ran || result.verdict != BranchVerdict::kHarmful) continue;
     const auto [at, fresh] = seen.emplace(what_broke(result.differences), causes.size());
-    if (fresh)
+    if (fresh) {
       causes.push_back({i, 0});
-    else
-      causes[at->second].others++;
+      continue;
+    }
+    Cause& cause = causes[at->second];
+    cause.others++;
+    if (result.compared && !validation.results[cause.result].compared) cause.result = i;
   }
   return causes;
 }

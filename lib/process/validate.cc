@@ -31,9 +31,7 @@ std::string identity_of(const BranchResult& result, model::CandidateKind kind) {
 class Validator {
  public:
   Validator(const ValidateOptions& options, Validation& out)
-      : options_(options), out_(out), budget_{options, {}, {}} {
-    budget_.started = Budget::Clock::now();
-  }
+      : options_(options), out_(out), budget_(options), timeout_s_(options.timeout_s) {}
 
   Status explore(const LookedAt& looked, size_t after, int level);
 
@@ -47,6 +45,7 @@ class Validator {
   const ValidateOptions& options_;
   Validation& out_;
   Budget budget_;
+  double timeout_s_;                     // of one run
   std::vector<std::string> identities_;  // by result
   std::set<std::string> first_, tried_;  // identities of level 1; of all that were flipped together
 };
@@ -139,7 +138,7 @@ Status Validator::go_deeper(size_t index, int level) {
   const std::string folder = out_.results[index].folder;
   std::error_code failed;
   if (folder.empty() || !fs::exists(folder, failed)) return Ok{};  // looked at the last time
-  if (budget_.stopped() || budget_.spent()) {
+  if (budget_.over()) {
     out_.not_looked++;
     return Ok{};
   }
@@ -171,7 +170,11 @@ Status Validator::explore(const LookedAt& looked, size_t after, int level) {
   const std::string work = looked.recording.folder() + "/branches";
   std::error_code failed;
   if (options_.restart && level == 1) fs::remove_all(work, failed);
-  auto target = make_target(looked.recording, *looked.model, options_.sandbox, options_.timeout_s);
+  // With a checker beside it, a server ends when the checker does.
+  const bool cut_off = looked.recording.info().timed_out && options_.checkers.beside.empty();
+  if (level == 1 && cut_off)
+    timeout_s_ = timeout_of_cut_off(looked.recording, options_.timeout_s, options_.time.left_s());
+  auto target = make_target(looked.recording, *looked.model, options_.sandbox, timeout_s_);
   if (!target) return target.error();
   target->beside = options_.checkers.beside;
   auto kept = KeptResults::open(work, key_of(options_, options_.depth));

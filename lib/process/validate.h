@@ -3,9 +3,12 @@
 //
 // First the references: undisturbed runs and serial ones; what occurs in one of them is no failure.
 // Then the branches, nearest races first, in parallel, each pinned to one processor. A harmful
-// branch is run once more before it is believed: what does not repeat was not the order's doing, or
-// not only; it counts as harmful too, but is said to be seen once. With a depth beyond 1, the
+// branch is run once more for its recording, and of each thing that broke one is compared with the
+// recorded order before it is believed (campaign/comparison.h), at once. With a depth beyond 1, the
 // executions of benign branches are looked at again, and their races tried the same way.
+//
+// When the time is up everything ends: runs are killed, and a failure that was not compared by then
+// is counted (not_compared), not reported.
 //
 // What is done is kept (campaign/kept_results.h): a campaign that was stopped goes on.
 #pragma once
@@ -16,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/time_budget.h"
 #include "lib/process/campaign/kept_results.h"
 #include "lib/process/campaign/looked_at.h"
 #include "lib/process/campaign/references.h"
@@ -41,6 +45,7 @@ struct BranchResult {
   bool taken = false;      // from an earlier campaign
   bool repeated = false;   // the second run failed in the same way
   bool compared = false;   // with the recorded order (campaign/comparison.h)
+  bool kept = false;       // harmful: its folder has its whole execution
   std::string folder;      // harmful ones keep theirs: branch.json, and in recording/ the whole
                            // execution, live part too
 };
@@ -55,7 +60,7 @@ struct ValidateOptions {
   int undisturbed = 4;
   int depth = 1;             // how many races are flipped, one after the other
   size_t most_branches = 0;  // 0: all
-  double budget_s = 0;       // 0: none
+  TimeBudget time{0};        // of all of it; it runs already
   double timeout_s = 0;      // of one run; 0: ten times the recording, at least 10 s
   int jobs = 0;              // 0: as many as processors
   bool all = false;          // depth: races on terminal output and the like too
@@ -71,8 +76,9 @@ struct Validation {
   std::vector<BranchResult> results;  // in the order of the races; deeper ones after all others
   std::vector<std::unique_ptr<LookedAt>> deeper;  // executions with a harmful branch of their own
   References references;
-  size_t not_run = 0;     // no budget left, or stopped
-  size_t not_looked = 0;  // executions whose own races were not looked for, for the same reasons
+  size_t not_run = 0;       // no budget left, or stopped
+  size_t not_compared = 0;  // failed; no time was left to see whether it is the order that does it
+  size_t not_looked = 0;    // executions whose own races were not looked for, for the same reasons
   bool stopped = false;
   std::vector<std::string> problems;
 };

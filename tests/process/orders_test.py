@@ -72,7 +72,7 @@ echo count $(cat count)
 
 class Orders(ProcessCase):
     def check(self, *command, options=()):
-        done = self.or_skip(self.proc("check", "--verbose", "--time", "10", "--keep", "rec", *options, "--", *command))
+        done = self.or_skip(self.proc("check", "--verbose", "--time", "30", "--keep", "rec", *options, "--", *command))
         os.rename(self.path("rec"), self.path(f"rec{len(os.listdir(self.folder))}"))
         return done
 

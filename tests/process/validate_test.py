@@ -106,7 +106,7 @@ class SerialOrders(Case):
     """What comes out when one goes after the other is no harm, in whichever order; what comes out otherwise is."""
 
     def test_a_lost_update(self):
-        done = self.proc("validate", self.record(WORDS % ""), "--time", "10")
+        done = self.proc("validate", self.record(WORDS % ""), "--time", "60")
         self.assertEqual(done.returncode, 66, done.stderr)
         self.assertRegex(done.stdout, r"/c (is torn|has|is empty|lacks)")
 
@@ -273,9 +273,9 @@ class Resume(Case):
         done = self.proc("validate", "rec", "--time", "0.001")
         self.assertIn("to go on: deadheat proc validate rec", done.stderr)
         self.assertIn(" not tried", done.stderr)
+        self.proc("validate", "rec", "--branches", "1")
         reference = self.path("rec", "branches", "reference.json")
         made = os.stat(reference).st_mtime_ns
-        self.proc("validate", "rec", "--branches", "1")
         done = self.proc("validate", "rec", "--time", "0.001")
         self.assertIn("1 of ", done.stderr)
         self.assertEqual(self.proc("validate", "rec").returncode, 66)

@@ -7,7 +7,6 @@
 #include <filesystem>
 
 #include "lib/base/file.h"
-#include "lib/base/processors.h"
 #include "lib/process/races/branch_json.h"
 #include "lib/process/replay/replay_clock.h"
 
@@ -20,11 +19,6 @@ constexpr std::string_view kRun = "run";
 
 }  // namespace
 
-bool Budget::spent() const {
-  return options.budget_s > 0 &&
-         std::chrono::duration<double>(Clock::now() - started).count() >= options.budget_s;
-}
-
 void Budget::tell(const std::string& doing) {
   if (!options.progress) return;
   progress.seconds = std::chrono::duration<double>(Clock::now() - started).count();
@@ -34,14 +28,10 @@ void Budget::tell(const std::string& doing) {
 
 Campaign::Campaign(const Target& target, const std::string& work, Budget& budget, Validation& out,
                    KeptResults& kept)
-    : target_(target),
-      work_(work),
-      budget_(budget),
-      out_(out),
-      kept_(kept),
-      processors_(usable_processors()) {
+    : target_(target), work_(work), budget_(budget), out_(out), kept_(kept) {
   const int jobs = budget.options.jobs;
-  slots_.assign(jobs > 0 ? static_cast<size_t>(jobs) : processors_.size(), false);
+  slots_.assign(jobs > 0 ? static_cast<size_t>(jobs) : budget.processors.processors().size(),
+                false);
   forget_unfinished();
 }
 
@@ -70,8 +60,9 @@ Branch Campaign::as_recorded(const Branch& branch) const {
 Status Campaign::start(const Job& job) {
   const auto free = std::find(slots_.begin(), slots_.end(), false);
   const auto slot = static_cast<size_t>(free - slots_.begin());
+  const std::vector<int>& processors = budget_.processors.processors();
   const int processor =
-      job.kind == RunKind::kUndisturbed ? -1 : processors_[slot % processors_.size()];
+      job.kind == RunKind::kUndisturbed ? -1 : processors[slot % processors.size()];
   const std::string folder = work_ + "/" + std::string(kRun) + std::to_string(number_++);
   auto spec = make_spec(target_, job.kind, folder, processor);
   if (!spec) return spec.error();
@@ -96,12 +87,38 @@ Status Campaign::start(const Job& job) {
   return Ok{};
 }
 
+Result<std::optional<Campaign::Shown>> Campaign::look_at(const Active& active,
+                                                         const RunReport& report) {
+  if (report.lost && budget_.over()) return std::optional<Shown>();
+  auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
+  if (!outcome) return outcome.error();
+  auto words = ask_checkers(target_, budget_.options.checkers, active.folder, report,
+                            budget_.options.time.left_s());
+  // A checker that we cut off says nothing.
+  if (budget_.options.time.over() && !budget_.options.checkers.all().empty())
+    return std::optional<Shown>();
+  if (!words) return words.error();
+  return std::optional<Shown>(Shown{std::move(*outcome), std::move(*words)});
+}
+
+// A serial run shows which orders are harmless, unless it fails itself: then the order is what did
+// it.
+void Campaign::note_reference(Shown shown, bool serial) {
+  References& references = out_.references;
+  references.note(shown.words, serial);
+  (serial ? references.serial : references.undisturbed)++;
+  const bool failed_itself = fails(judge(shown.outcome, references.known));
+  if (failed_itself) (serial ? references.failed_serial : references.failed_undisturbed)++;
+  if (!failed_itself)
+    references.known.add(std::move(shown.outcome));
+  else if (!serial)
+    references.by_itself.add(std::move(shown.outcome));
+}
+
 Status Campaign::finish_reference(Active& active, const RunReport& report) {
   References& references = out_.references;
   const bool serial = active.job.kind == RunKind::kSerial;
-  if (report.lost && budget_.stopped()) {
-    // We killed it ourselves: nothing was learnt.
-  } else if (report.lost) {
+  if (report.lost && !budget_.over()) {
     references.problems.push_back("an undisturbed run was lost: the sandbox ended unexpectedly");
   } else if (!report.trace.peers.empty()) {
     const std::string line = std::string(serial ? "a serial" : "an undisturbed") +
@@ -110,20 +127,9 @@ Status Campaign::finish_reference(Active& active, const RunReport& report) {
         references.problems.end())
       references.problems.push_back(line);
   } else {
-    auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
-    if (!outcome) return outcome.error();
-    auto words = ask_checkers(target_, budget_.options.checkers, active.folder, report);
-    if (!words) return words.error();
-    references.note(*words, serial);
-    (serial ? references.serial : references.undisturbed)++;
-    // A serial run shows which orders are harmless, unless it fails itself: then the order is what
-    // did it.
-    const bool failed_itself = fails(judge(*outcome, references.known));
-    if (failed_itself) (serial ? references.failed_serial : references.failed_undisturbed)++;
-    if (!failed_itself)
-      references.known.add(std::move(*outcome));
-    else if (!serial)
-      references.by_itself.add(std::move(*outcome));
+    auto shown = look_at(active, report);
+    if (!shown) return shown.error();
+    if (*shown) note_reference(std::move(**shown), serial);
   }
   std::error_code failed;
   fs::remove_all(active.folder, failed);
@@ -139,26 +145,22 @@ Status Campaign::finish(Active& active, std::list<Job>& jobs) {
                                              : finish_reference(active, *report);
 }
 
-// No time is left. References are made all the same, or a short budget would never come to an end
-// of them; and a failure is looked at again, since it needs its recording. Not so when the user
-// wants us to stop.
+// No time is left, or the user wants us to stop.
 void Campaign::drop(std::list<Job>& jobs) {
-  const bool at_once = budget_.stopped();
-  for (auto job = jobs.begin(); job != jobs.end();) {
-    const bool first = job->kind == RunKind::kReplay && job->look == Look::kFirst;
-    if (!first && !at_once) {
-      ++job;
-      continue;
-    }
-    out_.not_run += first;
-    job = jobs.erase(job);
-  }
+  for (const Job& job : jobs)
+    out_.not_run += job.kind == RunKind::kReplay && job.look == Look::kFirst;
+  jobs.clear();
+  for (Active& one : active_) one.run.kill();
 }
 
 Status Campaign::wait_for_some(std::list<Job>& jobs) {
   std::vector<pollfd> waiting;
   for (const Active& one : active_) waiting.push_back({one.run.done_fd(), POLLIN, 0});
-  ::poll(waiting.data(), waiting.size(), 200);
+  // How soon a stop is seen; the end of the time is met exactly.
+  constexpr int kLook_ms = 200;
+  const double left_ms = 1000 * budget_.options.time.left_s();
+  const bool soon = !budget_.over() && left_ms < kLook_ms;
+  ::poll(waiting.data(), waiting.size(), soon ? static_cast<int>(left_ms) + 1 : kLook_ms);
   size_t index = 0;
   for (auto one = active_.begin(); one != active_.end(); index++) {
     if (waiting[index].revents == 0) {
@@ -173,18 +175,17 @@ Status Campaign::wait_for_some(std::list<Job>& jobs) {
 
 Status Campaign::run_all(std::list<Job> jobs) {
   while (!jobs.empty() || !active_.empty()) {
-    if (budget_.stopped() || budget_.spent()) drop(jobs);
+    if (budget_.over()) drop(jobs);
     while (!jobs.empty() && active_.size() < slots_.size()) {
       const Job job = jobs.front();
       jobs.pop_front();
       if (const Status begun = start(job); !begun) return begun;
     }
-    if (budget_.stopped())
-      for (Active& one : active_) one.run.kill();
     if (const Status waited = wait_for_some(jobs); !waited) return waited;
     budget_.tell(budget_.progress.branches == 0 ? "undisturbed and serial runs" : "branches");
   }
-  out_.not_run += comparisons_.size();  // stopped before they were decided
+  // Those of orders that failed are counted by leave_open().
+  for (const auto& [index, open] : comparisons_) out_.not_run += !out_.results[index].ran;
   comparisons_.clear();
   return Ok{};
 }
@@ -194,29 +195,30 @@ Status Campaign::run_references(const std::string& key) {
   const std::string path = work_ + "/reference.json";
   if (auto text = read_file(path)) {
     auto kept = parse_references(*text, path);
-    if (kept && kept->key == key) {
-      references = std::move(*kept);
-      return Ok{};
-    }
+    if (kept && kept->key == key) references = std::move(*kept);
   }
+  if (references.complete) return Ok{};
+  const bool begins = references.key.empty();
   references.key = key;
   // With a checker beside it, a server is ended in good order: that its recording had to be cut off
   // says nothing then.
-  if (target_.beside.empty() || !target_.recording->info().timed_out) {
+  if (begins && (target_.beside.empty() || !target_.recording->info().timed_out)) {
     auto recorded = outcome_of_recording(target_);
     if (!recorded) return recorded.error();
     references.known.add(std::move(*recorded));
   }
   std::list<Job> jobs;
-  for (int i = 0; i < budget_.options.undisturbed; i++)
+  for (auto i = static_cast<int>(references.undisturbed); i < budget_.options.undisturbed; i++)
     jobs.push_back({RunKind::kUndisturbed, SerialPolicy::kChildFirst, 0, Look::kFirst});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
   jobs.clear();
-  for (const SerialPolicy policy :
-       {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst, SerialPolicy::kNewestFirst})
-    jobs.push_back({RunKind::kSerial, policy, 0, Look::kFirst});
+  constexpr SerialPolicy kPolicies[] = {SerialPolicy::kChildFirst, SerialPolicy::kOldestFirst,
+                                        SerialPolicy::kNewestFirst};
+  for (size_t i = references.serial; i < std::size(kPolicies); i++)
+    jobs.push_back({RunKind::kSerial, kPolicies[i], 0, Look::kFirst});
   if (const Status run = run_all(std::move(jobs)); !run) return run;
-  return budget_.stopped() ? Ok{} : write_file(path, to_json(references), 0600);
+  references.complete = !budget_.over();
+  return write_file(path, to_json(references), 0600);
 }
 
 Status Campaign::run_branches(const std::vector<size_t>& results) {
@@ -240,13 +242,20 @@ Status Campaign::run_branches(const std::vector<size_t>& results) {
     result.seconds = kept->seconds;
     result.live_from = kept->live_from;
     if (!kept->folder.empty()) result.folder = work_ + "/" + kept->folder;
-    result.ran = result.taken = true;
+    result.ran = result.taken = result.kept = true;
     budget_.progress.done++;
     budget_.progress.harmful += result.verdict == BranchVerdict::kHarmful;
     budget_.progress.diverged += result.verdict >= BranchVerdict::kInfeasible;
   }
+  for (const size_t index : results) {
+    const BranchResult& result = out_.results[index];
+    if (result.ran && result.verdict == BranchVerdict::kHarmful && result.compared)
+      compared_.insert(what_broke(result.differences));
+  }
   if (const Status run = run_all(std::move(jobs)); !run) return run;
-  return confirm(results);
+  const Status confirmed = confirm(results);
+  leave_open(results);
+  return confirmed;
 }
 
 }  // namespace deadheat::process

@@ -5,10 +5,14 @@
 #include <chrono>
 #include <list>
 #include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "lib/base/processors.h"
 #include "lib/process/campaign/comparison.h"
+#include "lib/process/campaign/processor_claims.h"
 #include "lib/process/validate.h"
 
 namespace deadheat::process {
@@ -16,12 +20,19 @@ namespace deadheat::process {
 // What the campaigns over a recording and over executions of its branches have in common.
 struct Budget {
   using Clock = std::chrono::steady_clock;
+  explicit Budget(const ValidateOptions& wanted)
+      : options(wanted),
+        processors(usable_processors(), wanted.jobs > 0 ? static_cast<size_t>(wanted.jobs) : 0) {}
+
   const ValidateOptions& options;
   Clock::time_point started = Clock::now();
+  ProcessorClaims processors;
   ValidateProgress progress;
 
-  bool stopped() const { return options.stop != nullptr && options.stop->load(); }
-  bool spent() const;
+  // The user wants us to stop, or no time is left: nothing new begins, and what runs is killed.
+  bool over() const {
+    return options.time.over() || (options.stop != nullptr && options.stop->load());
+  }
   void tell(const std::string& doing);
 };
 
@@ -52,6 +63,11 @@ class Campaign {
     std::vector<Difference> differences;  // that count
     std::vector<Difference> as_undisturbed;
   };
+  // What a run showed to the judges.
+  struct Shown {
+    Outcome outcome;
+    CheckerWords words;
+  };
   struct Active {
     Job job;
     Run run;
@@ -68,7 +84,10 @@ class Campaign {
   Status start(const Job& job);
   Status finish(Active& active, std::list<Job>& jobs);
   Status finish_reference(Active& active, const RunReport& report);
-  Result<Judged> judge_branch(const Active& active, const RunReport& report);
+  void note_reference(Shown shown, bool serial);
+  // What the run showed; nothing if we ended it, or the time was over before it was judged.
+  Result<std::optional<Shown>> look_at(const Active& active, const RunReport& report);
+  Result<std::optional<Judged>> judge_branch(const Active& active, const RunReport& report);
   Status finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs);
   Status finish_first(Active& active, const RunReport& report, Judged judged, std::list<Job>& jobs);
   void did_not_happen(BranchResult& result, const RunReport& report) const;
@@ -77,7 +96,9 @@ class Campaign {
   Status decided(size_t index, std::list<Job>& jobs);
   void compare(size_t index, std::vector<Difference> failed, bool also_undisturbed,
                std::list<Job>& jobs);
+  void compare_if_new(size_t index, std::list<Job>& jobs);
   Status confirm(const std::vector<size_t>& results);
+  void leave_open(const std::vector<size_t>& results);
   Status harmful(BranchResult& result, size_t index, bool compared, std::list<Job>& jobs);
   Status benign(BranchResult& result);
   Status forget_folder(BranchResult& result);
@@ -91,11 +112,13 @@ class Campaign {
   Budget& budget_;
   Validation& out_;
   KeptResults& kept_;
-  const std::vector<int> processors_;
   std::vector<bool> slots_;
   std::list<Active> active_;
   size_t number_ = 0;                         // of the next run's folder
   std::map<size_t, Comparison> comparisons_;  // by result; open ones
+  std::set<std::string> compared_;            // what broke: compared, or about to be
+  // What broke in a first run -> what of it the comparison has proven.
+  std::map<std::string, std::vector<Difference>> proven_;
 };
 
 }  // namespace deadheat::process

@@ -1,6 +1,5 @@
 // What becomes of a branch that has run.
 #include <filesystem>
-#include <set>
 
 #include "lib/base/file.h"
 #include "lib/process/campaign/campaign.h"
@@ -48,9 +47,15 @@ Status Campaign::keep(const BranchResult& result) {
 
 Status Campaign::finish_again(Active& active, const RunReport& report, const Judged& judged) {
   BranchResult& result = out_.results[active.job.result];
+  if (result.verdict != BranchVerdict::kHarmful) {  // was refuted while this ran
+    std::error_code gone;
+    fs::remove_all(active.folder, gone);
+    return Ok{};
+  }
   result.repeated = judged.followed && (!judged.differences.empty() ||
                                         has_in_common(judged.as_undisturbed, result.differences));
   if (const Status kept = keep_recording(active, report); !kept) return kept;
+  result.kept = true;
   std::error_code failed;
   fs::remove_all(active.folder, failed);
   return keep(result);
@@ -62,41 +67,43 @@ void Campaign::note_missing_peer(const std::vector<std::string>& peers) {
       out_.problems.push_back(line);
 }
 
-Result<Campaign::Judged> Campaign::judge_branch(const Active& active, const RunReport& report) {
+Result<std::optional<Campaign::Judged>> Campaign::judge_branch(const Active& active,
+                                                               const RunReport& report) {
+  if (report.lost && budget_.over()) return std::optional<Judged>();
   Judged judged;
   // What fails for want of a peer is no harm.
   const bool alone = !report.trace.peers.empty();
   if (alone) note_missing_peer(report.trace.peers);
   judged.followed = report.replay.reached && !report.lost && !alone;
-  if (!judged.followed) return judged;
-  auto outcome = outcome_of(target_, active.folder, report, active.started_ns);
-  if (!outcome) return outcome.error();
-  auto words = ask_checkers(target_, budget_.options.checkers, active.folder, report);
-  if (!words) return words.error();
-  judged.differences = judge_run(*outcome, *words, out_.references);
-  judged.as_undisturbed = failed_as_undisturbed(*outcome, *words, out_.references);
-  return judged;
+  if (!judged.followed) return std::optional(std::move(judged));
+  auto shown = look_at(active, report);
+  if (!shown) return shown.error();
+  if (!*shown) return std::optional<Judged>();
+  const auto& [outcome, words] = **shown;
+  judged.differences = judge_run(outcome, words, out_.references);
+  judged.as_undisturbed = failed_as_undisturbed(outcome, words, out_.references);
+  return std::optional(std::move(judged));
 }
 
 Status Campaign::finish_branch(Active& active, const RunReport& report, std::list<Job>& jobs) {
-  if (report.lost && budget_.stopped()) {  // we killed it ourselves
+  auto judged = judge_branch(active, report);
+  if (!judged) return judged.error();
+  if (!*judged) {  // we ended it ourselves
     if (active.job.look == Look::kFirst) out_.not_run++;
     std::error_code failed;
     fs::remove_all(active.folder, failed);
     return Ok{};
   }
-  auto judged = judge_branch(active, report);
-  if (!judged) return judged.error();
   switch (active.job.look) {
     case Look::kFirst:
-      return finish_first(active, report, std::move(*judged), jobs);
+      return finish_first(active, report, std::move(**judged), jobs);
     case Look::kAgain:
-      return finish_again(active, report, *judged);
+      return finish_again(active, report, **judged);
     case Look::kChanged:
     case Look::kRecorded:
       break;
   }
-  return finish_compared(active, *judged, jobs);
+  return finish_compared(active, **judged, jobs);
 }
 
 Status Campaign::finish_first(Active& active, const RunReport& report, Judged judged,
@@ -116,6 +123,7 @@ Status Campaign::finish_first(Active& active, const RunReport& report, Judged ju
   budget_.progress.done++;
   if (breaks) {
     result.differences = std::move(judged.differences);
+    compare_if_new(active.job.result, jobs);
     return harmful(result, active.job.result, false, jobs);
   }
   if (judged.followed) return benign(result);
@@ -184,26 +192,46 @@ void Campaign::compare(size_t index, std::vector<Difference> failed, bool also_u
   add(Look::kRecorded, Comparison::kRuns);
 }
 
-// Each thing that broke needs one order that surely breaks it.
+// Each thing that broke needs one order that surely breaks it. That is seen at once: when the time
+// is up, what was found is proven or not.
+void Campaign::compare_if_new(size_t index, std::list<Job>& jobs) {
+  const BranchResult& result = out_.results[index];
+  if (compared_.insert(what_broke(result.differences)).second)
+    compare(index, result.differences, false, jobs);
+}
+
+// Where the first order turned out not to be the cause, another one may be.
 Status Campaign::confirm(const std::vector<size_t>& results) {
-  while (!budget_.stopped()) {
-    std::set<std::string> done;
+  while (!budget_.over()) {
     std::list<Job> jobs;
     for (const size_t index : results) {
       const BranchResult& result = out_.results[index];
-      if (result.verdict == BranchVerdict::kHarmful && result.compared)
-        done.insert(what_broke(result.differences));
-    }
-    for (const size_t index : results) {
-      const BranchResult& result = out_.results[index];
-      if (result.ran && result.verdict == BranchVerdict::kHarmful && !result.compared &&
-          done.insert(what_broke(result.differences)).second)
-        compare(index, result.differences, false, jobs);
+      if (result.ran && result.verdict == BranchVerdict::kHarmful && !result.compared)
+        compare_if_new(index, jobs);
     }
     if (jobs.empty()) return Ok{};
     if (const Status run = run_all(std::move(jobs)); !run) return run;
   }
   return Ok{};
+}
+
+// What failed, and was not compared when the time was over, is no finding: nobody knows whether it
+// is the order that does it. The next campaign goes on with it.
+void Campaign::leave_open(const std::vector<size_t>& results) {
+  for (const size_t index : results) {
+    BranchResult& result = out_.results[index];
+    if (!result.ran || result.verdict != BranchVerdict::kHarmful || result.compared) continue;
+    // Another order that broke the same was compared: it stands for this one, too.
+    if (const auto same = proven_.find(what_broke(result.differences)); same != proven_.end()) {
+      result.differences = same->second;
+      continue;
+    }
+    result.ran = false;
+    budget_.progress.harmful--;
+    out_.not_compared++;
+    std::error_code failed;
+    if (!result.kept) fs::remove_all(result.folder, failed);
+  }
 }
 
 Status Campaign::finish_compared(Active& active, const Judged& judged, std::list<Job>& jobs) {
@@ -234,13 +262,16 @@ Status Campaign::decided(size_t index, std::list<Job>& jobs) {
                   " of " + std::to_string(out_.references.undisturbed);
   }
   if (comparison.is_proof()) {
-    result.differences = comparison.differences();
+    std::vector<Difference> proven = comparison.differences();
+    if (was_harmful) proven_[what_broke(result.differences)] = proven;
+    result.differences = std::move(proven);
     if (was_harmful) return keep(result);
     return harmful(result, index, true, jobs);
   }
   jobs.remove_if([&](const Job& job) {
-    return job.kind == RunKind::kReplay && job.result == index && job.look > Look::kAgain;
+    return job.kind == RunKind::kReplay && job.result == index && job.look != Look::kFirst;
   });
+  compared_.erase(what_broke(result.differences));
   budget_.progress.harmful -= was_harmful;
   result.differences.clear();
   result.why +=

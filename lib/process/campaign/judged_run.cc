@@ -11,6 +11,7 @@ namespace deadheat::process {
 namespace {
 
 constexpr int64_t kSecond_ns = 1000000000;
+constexpr double kLeastForChecker_s = 0.1;  // 0 would be no limit
 
 Result<model::Consequence> said_beside(const std::string& checker, const BesideEnd& end,
                                        const std::string& folder, size_t index) {
@@ -76,7 +77,8 @@ Result<Outcome> outcome_of_recording(const Target& target) {
 }
 
 Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& checkers,
-                                  const std::string& folder, const RunReport& report) {
+                                  const std::string& folder, const RunReport& report,
+                                  double most_s) {
   CheckerWords words;
   for (const std::string& checker : checkers.after) {
     CheckerRequest request;
@@ -86,6 +88,7 @@ Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& chec
     request.directory = target.recording->info().directory;
     request.environment = target.recording->info().environment;
     request.sandbox = target.sandbox;
+    request.timeout_s = std::min(request.timeout_s, std::max(most_s, kLeastForChecker_s));
     auto said = run_checker(request);
     if (!said) return said.error();
     words.push_back(std::move(*said));

@@ -25,6 +25,7 @@ Result<Outcome> outcome_of_recording(const Target& target);
 
 // Runs those that come after, and reads what those beside said.
 Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& checkers,
-                                  const std::string& folder, const RunReport& report);
+                                  const std::string& folder, const RunReport& report,
+                                  double most_s);
 
 }  // namespace deadheat::process

@@ -76,6 +76,7 @@ std::string to_json(const References& references) {
                     {"serial", references.serial},
                     {"failed_undisturbed", references.failed_undisturbed},
                     {"failed_serial", references.failed_serial},
+                    {"complete", references.complete},
                     {"checkers", checkers},
                     {"problems", words_to_json(references.problems)},
                     {"outcomes", outcomes},
@@ -96,6 +97,7 @@ Result<References> parse_references(const std::string& text, const std::string& 
     references.serial = whole_from_json<size_t>(all.at("serial"));
     references.failed_undisturbed = whole_from_json<size_t>(all.at("failed_undisturbed"));
     references.failed_serial = whole_from_json<size_t>(all.at("failed_serial"));
+    references.complete = all.value("complete", true);
     for (const json& one : all.at("checkers"))
       references.checkers.push_back({whole_from_json<size_t>(one.at("undisturbed_failed")),
                                      whole_from_json<size_t>(one.at("serial_failed")),

@@ -24,6 +24,21 @@ std::vector<std::string> lasting_names(const std::string& recording) {
 
 }  // namespace
 
+double timeout_of_cut_off(const Recording& recording, double timeout_s, double left_s) {
+  constexpr double kLeast_s = 1, kMargin = 3, kPart = 0.1;
+  uint64_t first = ~uint64_t{0}, last = 0;
+  for (const Event& event : recording.events()) {
+    if (event.head().time_ns == 0) continue;
+    first = std::min(first, event.head().time_ns);
+    last = std::max(last, event.head().time_ns);
+  }
+  const double busy_s = last > first ? static_cast<double>(last - first) / 1e9 : 0;
+  const double wished_s = std::min(kLeast_s + kMargin * busy_s, left_s * kPart);
+  const double most_s = std::max(kLeast_s, recording.info().seconds);
+  const double limit_s = std::clamp(wished_s, kLeast_s, most_s);
+  return timeout_s > 0 ? std::min(timeout_s, limit_s) : limit_s;
+}
+
 Result<Target> make_target(const Recording& recording, const Model& model,
                            const SandboxOptions& sandbox, double timeout_s) {
   const RecordingInfo& info = recording.info();

@@ -21,6 +21,11 @@ struct Target {
   std::vector<std::string> lasting;  // RunMask::lasting
 };
 
+// How long one run may take, of a recording that had to be cut off: each run of it takes its whole
+// time, so that is kept short. A little longer than until the last thing happened, and at most a
+// tenth of `left_s`; never longer than the recording, nor than `timeout_s` (0: no such wish).
+double timeout_of_cut_off(const Recording& recording, double timeout_s, double left_s);
+
 // `timeout_s` 0: ten times the recording, at least 10 s. Refuses what was recorded in place: its
 // start state is gone.
 Result<Target> make_target(const Recording& recording, const Model& model,

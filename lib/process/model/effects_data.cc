@@ -1,5 +1,6 @@
 // Calls on the bytes of files. A read that got less than it asked for saw the end, so it loads
-// everything behind; an appending write goes wherever the end is, so it stores everything behind.
+// everything behind; an appending write goes wherever the end is, so it loads the size and stores
+// everything behind: also what was written up to that end races with it.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -81,6 +82,7 @@ void ModelBuilder::write_to(uint32_t index, int64_t wrote, std::optional<uint64_
   const uint64_t begin = one.append ? inode.size : offset.value_or(one.position);
   const uint64_t end = end_of(begin, size);
   store(data_object(one.inode), begin, one.append ? kWhole : end);
+  if (one.append) load(meta_object(one.inode), kMetaSize, kMetaSize + 1);
   const bool grows = end > inode.size;
   store(meta_object(one.inode), kMetaTimes, grows ? kMetaSize + 1 : kMetaTimes + 1);
   inode.size = std::max(inode.size, end);

@@ -78,6 +78,12 @@ bool ModelBuilder::is_created(const Lookup& at, uint64_t flags,
   return !object || object->size == 0;
 }
 
+// Whether O_TRUNC does anything to it.
+bool ModelBuilder::is_cut_off(uint32_t inode) {
+  const FileKind kind = tree_.inode(inode).kind;
+  return kind != FileKind::kDevice && kind != FileKind::kFifo;
+}
+
 uint32_t ModelBuilder::describe_opened(const Lookup& at, uint64_t flags, uint32_t inode,
                                        const std::optional<deadheat_process_object>& object) {
   Description one;
@@ -159,10 +165,11 @@ void ModelBuilder::opened(int folder_descriptor, int path_argument, uint64_t fla
   } else if (inode != kNoIndex) {
     if (at.name != kNoIndex) load(name_object(at.name));
     if ((flags & O_PATH) == 0) load(meta_object(inode), kMetaMode, kMetaMode + 1);
-    if ((flags & O_TRUNC) != 0 && tree_.inode(inode).kind != FileKind::kDevice &&
-        tree_.inode(inode).kind != FileKind::kFifo)
-      truncate(inode, 0);
   }
+  // A file that this call made had nothing to cut off; in another order somebody has written by
+  // then.
+  if (inode != kNoIndex && (flags & O_TRUNC) != 0 && !exclusive && is_cut_off(inode))
+    truncate(inode, 0);
   install(static_cast<int>(head().result), describe_opened(at, flags, inode, object),
           (flags & O_CLOEXEC) != 0);
 }

@@ -52,6 +52,48 @@ TEST(Effects, OpeningWhatIsThereOnlyLoadsIt) {
   EXPECT_TRUE(e.races({cut, read}, "/f")) << "O_TRUNC stores the data:\n" << e.text();
 }
 
+TEST(Effects, CuttingOffStoresTheDataAlsoOfAFileThatItMade) {
+  Two s;
+  const uint32_t cut = s.open(2, "/log", O_CREAT | O_WRONLY | O_TRUNC, 3);
+  s.open(3, "/log", O_CREAT | O_WRONLY | O_APPEND, 3);
+  const uint32_t added = s.write(3, 3, 5);
+  const uint32_t own = s.open(2, "/own", O_CREAT | O_EXCL | O_WRONLY | O_TRUNC, 4);
+  s.open(3, "/own", O_WRONLY, 4);
+  const uint32_t wrote = s.write(3, 4, 5);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({cut, added}, "/log")) << e.text();
+  EXPECT_FALSE(e.races({own, wrote})) << "O_EXCL fails where the file is there:\n" << e.text();
+}
+
+TEST(Effects, AnAppendGoesBehindWhatWasWritten) {
+  Two s;
+  s.open(1, "/log", O_CREAT | O_EXCL | O_WRONLY, 3);
+  s.open(2, "/log", O_WRONLY, 4);
+  s.open(3, "/log", O_WRONLY | O_APPEND, 4);
+  const uint32_t wrote = s.write(2, 4, 5);
+  const uint32_t added = s.write(3, 4, 5);
+  const uint32_t within = s.call(2, "pwrite64", {4, 0, 2, 0}, 2);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({wrote, added}, "/log")) << e.text();
+  EXPECT_FALSE(e.races({added, within})) << "does not move the end:\n" << e.text();
+}
+
+TEST(Effects, TwoWritesAndTwoAppends) {
+  Two s;
+  s.open(1, "/f", O_CREAT | O_EXCL | O_WRONLY, 3);
+  s.open(2, "/f", O_WRONLY, 4);
+  s.open(3, "/f", O_WRONLY, 4);
+  const uint32_t one = s.write(2, 4, 5), other = s.write(3, 4, 9);
+  const uint32_t apart = s.write(3, 4, 4);  // behind what the first one wrote
+  s.open(2, "/log", O_CREAT | O_WRONLY | O_APPEND, 5);
+  s.open(3, "/log", O_CREAT | O_WRONLY | O_APPEND, 5);
+  const uint32_t first = s.write(2, 5, 5), second = s.write(3, 5, 5);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({one, other}, "/f")) << e.text();
+  EXPECT_FALSE(e.races({one, apart})) << e.text();
+  EXPECT_TRUE(e.races({first, second}, "/log")) << e.text();
+}
+
 TEST(Effects, RenameStoresBothNames) {
   Two s;
   s.open(1, "/a", O_CREAT | O_EXCL, 3);

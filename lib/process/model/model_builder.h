@@ -116,6 +116,7 @@ class ModelBuilder {
   void opened(int folder_descriptor, int path_argument, uint64_t flags);
   bool is_created(const Lookup& at, uint64_t flags,
                   const std::optional<deadheat_process_object>& object);
+  bool is_cut_off(uint32_t inode);
   uint32_t describe_opened(const Lookup& at, uint64_t flags, uint32_t inode,
                            const std::optional<deadheat_process_object>& object);
   void stat_path(int folder_descriptor, int path_argument, bool follow, uint64_t begin,

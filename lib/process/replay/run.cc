@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <chrono>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "lib/base/file.h"
 #include "lib/process/json_bytes.h"
@@ -201,18 +202,34 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
   return pack(*result, replay, ends);
 }
 
+// The command's status; none if it had not ended by then. 0: no limit.
+std::optional<int> wait_at_most(Inside& inside, int pid, double seconds) {
+  if (seconds <= 0) return inside.wait_for(pid);
+  constexpr useconds_t kLook_us = 2000;
+  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (std::chrono::steady_clock::now() < end) {
+    int status = 0;
+    const pid_t ended = ::waitpid(-1, &status, WNOHANG | __WALL);  // orphans, too
+    if (ended == pid) return status;
+    if (ended <= 0) ::usleep(kLook_us);
+  }
+  return std::nullopt;
+}
+
 // Nobody but the source outside watches; nothing here slows the command down.
 std::string run_inside(Inside& inside, const RunSpec& spec, const Command& command, int gate) {
   char go;
   if (::read(gate, &go, 1) != 1) return {};
   const auto started = inside.start(command, [] {});
   if (!started) return pack(started.error(), {});
-  const int status = inside.wait_for(started.value());
+  const auto ended = wait_at_most(inside, started.value(), spec.timeout_s);
+  const int status = ended.value_or(0);
   // What it left behind may end by itself; servers do not.
   const auto patience =
       std::chrono::steady_clock::now() + std::chrono::duration<double>(TraceOptions().linger_s);
   TraceResult result;
-  while (::kill(-1, 0) == 0 && std::chrono::steady_clock::now() < patience) {
+  result.timed_out = !ended;
+  while (ended && ::kill(-1, 0) == 0 && std::chrono::steady_clock::now() < patience) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
     }
     ::usleep(5000);
@@ -220,7 +237,6 @@ std::string run_inside(Inside& inside, const RunSpec& spec, const Command& comma
   inside.end_all();
   result.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   result.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-  (void)spec;
   return pack(result, {});
 }
 
