@@ -35,7 +35,7 @@ read state <state
 
 class Files(ProcessCase):
     def check(self, text):
-        return self.or_skip(self.proc("check", "--verbose", "--time", "60", "--", "sh", "-c", f"mkdir w; cd w\n{text}"))
+        return self.or_skip(self.proc("check", "--verbose", "--time", "150", "--", "sh", "-c", f"mkdir w; cd w\n{text}"))
 
     def assert_pair(self, racy, safe, calls):
         done = self.check(racy)
