@@ -25,7 +25,7 @@ struct References {
   size_t undisturbed = 0, serial = 0;  // runs that took place
   size_t failed_undisturbed = 0;  // the command fails by itself: such failures need a comparison
   size_t failed_serial = 0;       // not part of `known`: the order is what did it
-  bool complete = false;                // false: the time was over before all were run
+  bool complete = false;          // false: the time was over before all were run
   std::vector<CheckerRecord> checkers;  // as UserCheckers::all()
   std::vector<std::string> problems;
 
