@@ -83,12 +83,29 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
   return Error{source + " does not build", ""};
 }
 
+// A trial that was directed at it failed, and is to be repeated.
+bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsFile& file) {
+  const std::string part = "/" + campaign::candidate_key(finding.candidate) + "/";
+  return std::any_of(file.findings.begin(), file.findings.end(), [&](const model::Finding& one) {
+    return one.candidate.kind == model::CandidateKind::kFailure &&
+           std::any_of(one.evidence.begin(), one.evidence.end(), [&](const model::Evidence& e) {
+             return e.execution.find(part) != std::string::npos;
+           });
+  });
+}
+
 // Both orders of two locks or atomics are legal: only one that fails is worth a person's time.
 void drop_harmless_orders(model::FindingsFile& file) {
-  const auto harmless = std::erase_if(file.findings, [](const model::Finding& finding) {
+  const auto is_harmless = [&](const model::Finding& finding) {
     return finding.candidate.kind == model::CandidateKind::kOrder &&
-           model::fold(finding).state != model::VerdictState::kTrueRace;
-  });
+           model::fold(finding).state != model::VerdictState::kTrueRace &&
+           !is_named_by_a_failure(finding, file);
+  };
+  std::vector<model::Finding> kept;
+  for (const model::Finding& finding : file.findings)
+    if (!is_harmless(finding)) kept.push_back(finding);
+  const size_t harmless = file.findings.size() - kept.size();
+  file.findings = std::move(kept);
   file.origins.back().counters.push_back(
       {"orders_without_failure", harmless,
        "pairs of locks or atomics were tried in both orders, or could not be, without failure",

@@ -36,12 +36,15 @@ struct ReplayArguments {
   std::vector<std::string> program;
 };
 
+constexpr double kHang_s = 10;  // a hang is waited for as long as in a campaign
+
 // One execution that can be had again.
 struct Recorded {
   const model::Finding* finding = nullptr;
   const model::Evidence* evidence = nullptr;
-  campaign::TrialRequest request;   // without sites
-  std::string campaign, candidate;  // keys
+  const model::Finding* directed = nullptr;  // whose sites the trial held threads back at
+  campaign::TrialRequest request;            // without sites
+  std::string campaign, candidate;           // keys
 };
 
 // "confirm:CAMPAIGN/CANDIDATE/SEED"
@@ -69,6 +72,14 @@ int worth(const model::Evidence& evidence) {
          (evidence.repeat.empty() ? 0 : 1);
 }
 
+// A failure is shown by trials that were directed at other findings.
+const model::Finding* directed_at(const model::FindingsFile& file, const Recorded& recorded) {
+  if (recorded.finding->candidate.kind != model::CandidateKind::kFailure) return recorded.finding;
+  for (const model::Finding& finding : file.findings)
+    if (campaign::candidate_key(finding.candidate) == recorded.candidate) return &finding;
+  return nullptr;
+}
+
 Result<Recorded> choose(const model::FindingsFile& file, const ReplayArguments& arguments) {
   Recorded best;
   for (const model::Finding& finding : file.findings)
@@ -80,6 +91,8 @@ Result<Recorded> choose(const model::FindingsFile& file, const ReplayArguments& 
           !campaign::parse_schedule(evidence.trial->schedule, one.request) ||
           !is_meant(one, arguments))
         continue;
+      one.directed = directed_at(file, one);
+      if (one.directed == nullptr) continue;
       if (best.evidence == nullptr || worth(evidence) > worth(*best.evidence)) best = one;
     }
   if (best.evidence != nullptr) return best;
@@ -152,8 +165,15 @@ void compare_logs(const std::string& kept_path, const campaign::TrialResult& tri
       stderr);
 }
 
-std::string happened(const model::Evidence& evidence) {
+std::string happened(const model::Evidence& evidence, bool failure) {
   std::string text;
+  if (failure)
+    return evidence.consequence.kind == model::ConsequenceKind::kNone
+               ? "no failure"
+               : std::string(model::name(evidence.consequence.kind)) +
+                     (evidence.consequence.detail.empty()
+                          ? ""
+                          : " (" + evidence.consequence.detail + ")");
   if (evidence.outcome != model::Outcome::kRace) {
     text = evidence.outcome == model::Outcome::kDeadlock ? "a deadlock" : "no race";
   } else {
@@ -167,14 +187,20 @@ std::string happened(const model::Evidence& evidence) {
 
 int judge(const Recorded& recorded, const campaign::TrialRequest& request,
           const campaign::TrialResult& trial) {
-  const campaign::Attached now = campaign::attach(trial, request, recorded.finding->candidate, {});
+  const bool failure = recorded.finding->candidate.kind == model::CandidateKind::kFailure;
+  const model::Consequence end = campaign::end_of(trial.seen);
+  const campaign::Attached now =
+      campaign::attach(trial, request, recorded.directed->candidate, end);
   const model::Evidence& then = *recorded.evidence;
-  const bool same = now.evidence.outcome == then.outcome && now.evidence.order == then.order;
-  say("then: %s\n", happened(then).c_str());
-  say("now:  %s: %s\n", happened(now.evidence).c_str(), same ? "the same" : "not the same");
+  const bool same_end = campaign::same_end(then.consequence, trial.seen);
+  const bool same =
+      failure ? same_end : now.evidence.outcome == then.outcome && now.evidence.order == then.order;
+  say("then: %s\n", happened(then, failure).c_str());
+  say("now:  %s: %s\n", happened(now.evidence, failure).c_str(),
+      same ? "the same" : "not the same");
   if (!trial.divergence.empty()) say("it left the log %s\n", trial.divergence.c_str());
   return now.evidence.outcome == model::Outcome::kRace ||
-                 now.evidence.outcome == model::Outcome::kDeadlock
+                 now.evidence.outcome == model::Outcome::kDeadlock || (failure && same)
              ? kFinding
              : kNothingFound;
 }
@@ -188,7 +214,7 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
     return fail({"cannot enter " + target.value().directory, ""}, kCannotRun);
   symbols::Symbolizer symbolizer;
   campaign::SiteExpander expander(symbolizer, live::find_program(options.program[0]));
-  auto sites = expander.expand(*recorded.finding);
+  auto sites = expander.expand(*recorded.directed);
   if (!sites) return fail(sites.error(), kCannotRun);
   const std::string folder = work.value()->path() + "/trial";
   const std::string kept = campaign::schedule_path(schedules_folder(arguments.findings),
@@ -197,6 +223,9 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
   request.sites = std::move(sites).value();
   request.decisions = campaign::decisions_path(folder);
   request.stop_at_race = arguments.gdb;
+  const bool hung = recorded.evidence->consequence.kind == model::ConsequenceKind::kHang;
+  if (!arguments.gdb && (hung || arguments.timeout_s > 0))
+    campaign::set_limits(request, arguments.timeout_s > 0 ? arguments.timeout_s : kHang_s, 0);
   if (arguments.follow) {
     request.strategy = "replay";
     request.follow = kept;
@@ -213,7 +242,11 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
   const auto ended = launch(what, code);
   if (!ended) return fail(ended.error(), code);
   campaign::ChildResult result;
+  constexpr int kSignalled = 128;
+  const int ended_with = ended.value().code;
   result.timed_out = ended.value().timed_out;
+  result.signal = ended_with > kSignalled ? ended_with - kSignalled : 0;
+  result.status = result.signal == 0 ? ended_with : 0;
   const campaign::TrialResult trial =
       campaign::collect(target.value(), request, result, folder, "replay", symbolizer);
   if (!trial.started)

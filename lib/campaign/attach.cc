@@ -59,7 +59,7 @@ model::Evidence without_race(const TrialResult& trial) {
   model::Evidence evidence;
   evidence.source = "schedule";
   evidence.outcome = Outcome::kNotSeen;
-  if (trial.seen.child.timed_out) evidence.outcome = Outcome::kTimeout;
+  if (trial.seen.child.timed_out || trial.seen.released) evidence.outcome = Outcome::kTimeout;
   if (!trial.seen.deadlock.empty()) evidence.outcome = Outcome::kDeadlock;
   if (!trial.divergence.empty()) evidence.outcome = Outcome::kDivergedUncontrolled;
   return evidence;

@@ -9,6 +9,7 @@
 #include "lib/base/processors.h"
 #include "lib/base/text.h"
 #include "lib/campaign/attach.h"
+#include "lib/campaign/failures.h"
 #include "lib/campaign/left_to_system.h"
 #include "lib/campaign/story.h"
 #include "lib/campaign/undisturbed.h"
@@ -101,6 +102,9 @@ class Runner {
   bool had(const Attempt& attempt, Is is) const;
   void announce(const Attempt& attempt, const model::Evidence& evidence, uint64_t seed) const;
   void keep_log(const Attempt& attempt, const TrialRequest& request, const std::string& folder);
+  void keep_failure(const Attempt& attempt, const TrialResult& trial,
+                    const model::Evidence& evidence, const TrialRequest& request,
+                    const std::string& folder);
   void keep_others(Attempt& attempt, std::vector<model::Finding> others,
                    const TrialRequest& request);
   std::string repeat_command(const Attempt& attempt, uint64_t seed) const;
@@ -128,7 +132,7 @@ class Runner {
   std::map<std::string, uint64_t> others_;
   uint64_t tags_ = 0, folders_ = 0;
   LeftToSystem left_;
-  uint64_t only_atomic_ = 0, elsewhere_ = 0, not_started_ = 0, logs_lost_ = 0;
+  uint64_t only_atomic_ = 0, elsewhere_ = 0, not_started_ = 0, logs_lost_ = 0, unresolved_ = 0;
   Clock::time_point started_, saved_, shown_;
   Outcome outcome_;
 };
@@ -212,6 +216,7 @@ Status Runner::start_more() {
     }
     one.request.spins = undisturbed_.spins || left_.spins();
     one.request.sites = attempt->sites;
+    set_limits(one.request, undisturbed_.timeout_s, undisturbed_.baseline.slowest_s());
     one.slot = free_slot();
     if (!processors_.empty()) one.request.cpu = processors_[one.slot % processors_.size()];
     one.request.decisions = decisions_path(one.folder);
@@ -246,6 +251,7 @@ Status Runner::finish_trial(const Children::Ended& ended) {
   const TrialResult trial =
       collect(options_.target, one.request, ended.result, one.folder, execution, symbolizer_);
   if (trial.seen.runtime_refused || !trial.started) ++not_started_;
+  if (trial.seen.shows_nothing()) ++unresolved_;
   for (const model::Origin& origin : trial.races.origins) left_.add(origin.counters);
   auto consequence = judge(trial, one.folder);
   if (!consequence) return consequence.error();
@@ -255,6 +261,7 @@ Status Runner::finish_trial(const Children::Ended& ended) {
   only_atomic_ += attached.only_atomic ? 1 : 0;
   keep_others(attempt, std::move(attached.others), one.request);
   attached.others.clear();
+  keep_failure(attempt, trial, attached.evidence, one.request, one.folder);
   keep(attempt, std::move(attached), trial, one.request, one.folder);
   attempt.decided = is_decided(attempt);
   std::error_code ignored;
@@ -332,6 +339,32 @@ void Runner::keep_log(const Attempt& attempt, const TrialRequest& request,
   if (!copy_decisions(decisions_path(folder), kept)) ++logs_lost_;
 }
 
+// A failure without a race is a finding of its own. It names the candidate that the trial was
+// directed at by its execution: that is how the trial is repeated.
+void Runner::keep_failure(const Attempt& attempt, const TrialResult& trial,
+                          const model::Evidence& evidence, const TrialRequest& request,
+                          const std::string& folder) {
+  auto failure = failure_of(trial, evidence, options_.target.program[0]);
+  if (!failure) return;
+  const std::string id = model::display_id(failure->candidate);
+  const std::string seed = std::to_string(request.seed);
+  model::Evidence& shown = failure->evidence[0];
+  shown.execution = shown.id = executions(attempt) + seed;
+  const bool known =
+      std::any_of(file_.findings.begin(), file_.findings.end(), [&](const model::Finding& finding) {
+        return finding.candidate.kind == model::CandidateKind::kFailure &&
+               model::display_id(finding.candidate) == id;
+      });
+  if (known) {
+    shown.accesses.clear();
+  } else {
+    shown.repeat = "deadheat replay " + options_.findings + " " + id + " --seed " + seed;
+    keep_log(attempt, request, folder);
+    say("failed without a race: " + shown.consequence.detail + " (seed " + seed + ")");
+  }
+  model::add_finding(file_, std::move(*failure));
+}
+
 void Runner::keep_others(Attempt& attempt, std::vector<model::Finding> others,
                          const TrialRequest& request) {
   for (model::Finding& other : others) {
@@ -390,6 +423,8 @@ Outcome Runner::finish() {
         false);
   count("only_atomic", only_atomic_, "meetings were between atomic accesses: no data race", false);
   count("trials_not_started", not_started_, "trials in which the scheduler did not start", true);
+  count("trials_unresolved", unresolved_,
+        "trials were ended by us, and it was not shown that the program hangs", true);
   count("logs_lost", logs_lost_, "logs of decisions could not be kept: replays compare less", true);
   count("sites_gone", out.progress.gone, "candidates whose code is not in the program any more",
         true);
@@ -409,7 +444,9 @@ Outcome Runner::finish() {
 }  // namespace
 
 Result<Outcome> run_campaign(const Options& options, model::FindingsFile& file) {
-  return Runner(options, file).run();
+  auto outcome = Runner(options, file).run();
+  drop_explained(file);
+  return outcome;
 }
 
 }  // namespace deadheat::campaign

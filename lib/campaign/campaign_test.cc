@@ -15,6 +15,7 @@
 #include "lib/campaign/children.h"
 #include "lib/campaign/consequence.h"
 #include "lib/campaign/decision_log.h"
+#include "lib/campaign/failures.h"
 #include "lib/campaign/left_to_system.h"
 #include "lib/campaign/story.h"
 #include "lib/campaign/trial_request.h"
@@ -106,6 +107,12 @@ TEST(Consequence, IsWhatNoUndisturbedRunDid) {
   EXPECT_EQ(baseline.judge(failed).kind, ConsequenceKind::kAssertion);
   failed.failure = "terminate called after throwing an instance of 'int'";
   EXPECT_EQ(baseline.judge(failed).kind, ConsequenceKind::kException);
+  Observation stood =
+      ended(0, "", SIGKILL);  // we ended it: it may only have stood in our scheduler
+  stood.scheduled = stood.child.timed_out = true;
+  EXPECT_EQ(baseline.judge(stood).kind, ConsequenceKind::kNone);
+  stood.hang = "T1 waits for condition done";
+  EXPECT_EQ(baseline.judge(stood), (model::Consequence{ConsequenceKind::kHang, stood.hang}));
   Observation late = ended(0);
   late.child.timed_out = true;
   EXPECT_EQ(baseline.judge(late).kind, ConsequenceKind::kHang);
@@ -309,6 +316,41 @@ TEST(Story, TellsWhatLedToTheRaceAndWhatCameOfIt) {
   EXPECT_EQ(told, (std::vector<std::string>{"0 lock O1", "0 stands before its access",
                                             "1 arrives at its access", "0 unknown !", "1 unknown !",
                                             "0 unlock O1", "0 crash: SIGSEGV"}));
+}
+
+TEST(Failure, IsOneForEachWayAndPlaceUntilARaceExplainsIt) {
+  TrialResult trial;
+  trial.seen.child.status = 3;
+  model::Evidence evidence;
+  evidence.consequence = {ConsequenceKind::kExitStatus, "exit status 3 instead of 0"};
+  evidence.trial = model::Trial{.confirmer = "schedule", .schedule = "seed 1 strategy pos"};
+  auto failure = failure_of(trial, evidence, "/bin/bank");
+  ASSERT_TRUE(failure);
+  EXPECT_EQ(failure->candidate.roles[0].name, "exit status 3");
+  failure->evidence[0].id = failure->evidence[0].execution = "confirm:a/b/1";
+  EXPECT_EQ(model::fold(*failure).state, model::VerdictState::kTrueRace);
+  EXPECT_EQ(model::fold(*failure).consequence.kind, ConsequenceKind::kNone);  // seen once
+  model::FindingsFile file;
+  model::add_finding(file, *failure);
+  failure->evidence[0].id = failure->evidence[0].execution = "confirm:a/b/2";
+  model::add_finding(file, *failure);
+  ASSERT_EQ(file.findings.size(), 1U);
+  EXPECT_EQ(model::fold(file.findings[0]).consequence.kind, ConsequenceKind::kExitStatus);
+
+  model::Finding race = race_at(1, 2, false);
+  race.evidence[0].consequence = {ConsequenceKind::kCrash, "SIGSEGV"};
+  model::add_finding(file, race);
+  drop_explained(file);
+  EXPECT_EQ(file.findings.size(), 2U);
+  file.findings[1].evidence[0].consequence = evidence.consequence;
+  drop_explained(file);
+  EXPECT_EQ(file.findings.size(), 1U);
+
+  evidence.outcome = model::Outcome::kRace;
+  EXPECT_FALSE(failure_of(trial, evidence, "/bin/bank"));
+  evidence.outcome = model::Outcome::kNotSeen;
+  evidence.consequence = {ConsequenceKind::kOutputDiffers, "printed \"90\""};
+  EXPECT_FALSE(failure_of(trial, evidence, "/bin/bank"));
 }
 
 TEST(TrialCount, AddsUpAndEstimates) {

@@ -68,6 +68,7 @@ std::string status_words(int status) { return "exit status " + std::to_string(st
 // Apart from exit status and output, which need something to compare with.
 Consequence severe(const Observation& seen) {
   if (!seen.deadlock.empty()) return {ConsequenceKind::kDeadlock, seen.deadlock};
+  if (!seen.hang.empty()) return {ConsequenceKind::kHang, seen.hang};
   if (seen.child.timed_out)
     return {ConsequenceKind::kHang, "did not end within the time it was given"};
   if (seen.child.too_much_output) return {ConsequenceKind::kHang, "printed without end"};
@@ -106,10 +107,40 @@ Observation observe(const ChildResult& child, const std::string& folder) {
   return seen;
 }
 
+Consequence end_of(const Observation& seen) {
+  if (seen.shows_nothing()) return {};
+  Consequence end = severe(seen);
+  if (end.kind == ConsequenceKind::kNone && seen.child.status != 0)
+    end = {ConsequenceKind::kExitStatus, status_words(seen.child.status)};
+  return end;
+}
+
+bool same_end(const Consequence& then, const Observation& seen) {
+  const Consequence now = end_of(seen);
+  switch (then.kind) {
+    case ConsequenceKind::kNone:
+    case ConsequenceKind::kOutputDiffers:
+      return now.kind == ConsequenceKind::kNone;
+    case ConsequenceKind::kExitStatus:
+      return now.kind == then.kind &&
+             (then.detail == now.detail || then.detail.starts_with(now.detail + " "));
+    case ConsequenceKind::kCheckerFailed:
+      return true;  // the checker is not asked again
+    case ConsequenceKind::kAssertion:
+    case ConsequenceKind::kException:
+      return seen.child.signal == SIGABRT;
+    case ConsequenceKind::kCrash:
+      return now.kind == then.kind && now.detail == then.detail;
+    default:
+      return now.kind == then.kind;
+  }
+}
+
 void Baseline::add(const Observation& seen) {
+  slowest_s_ = std::max(slowest_s_, seen.child.seconds);
+  if (seen.shows_nothing()) return;
   const Consequence consequence = severe(seen);
   kinds_.push_back(consequence.kind);
-  slowest_s_ = std::max(slowest_s_, seen.child.seconds);
   if (consequence.kind != ConsequenceKind::kNone) return;
   statuses_.insert(seen.child.status);
   outputs_.insert(seen.output);
@@ -117,6 +148,7 @@ void Baseline::add(const Observation& seen) {
 }
 
 Consequence Baseline::judge(const Observation& seen) const {
+  if (seen.shows_nothing() || seen.runtime_refused) return {};
   const Consequence consequence = severe(seen);
   if (consequence.kind != ConsequenceKind::kNone) {
     const bool always = !kinds_.empty() &&

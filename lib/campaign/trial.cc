@@ -44,8 +44,12 @@ TrialResult collect(const Target& target, const TrialRequest& request, const Chi
   live::LiveFindings live(identity, &symbolizer);
   if (const auto raw = read_file(raw_path(folder))) (void)live.feed(raw.value());
   result.started = live.any_process();
+  result.seen.scheduled = true;
+  result.seen.released = live.released();
   result.seen.deadlock = live.deadlock();
+  result.seen.hang = live.hang();
   result.seen.crash = live.crash();
+  result.crash = live.crash_access(result.crash_site);
   result.divergence = live.divergence();
   result.processes = live.raw().processes();
   result.races = live.finish();

@@ -41,6 +41,8 @@ struct TrialResult {
   model::FindingsFile races;  // as the runtime told them, symbolised, in the order of their coming
   bool started = false;       // some process said so
   std::string divergence;
+  model::Access crash;     // its stack, if there was one
+  model::Site crash_site;  // in the user's own code
   std::optional<DecisionLog> log;
   std::vector<live::RawProcess> processes;  // for the places in the log
 };

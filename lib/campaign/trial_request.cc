@@ -1,5 +1,6 @@
 #include "lib/campaign/trial_request.h"
 
+#include <algorithm>
 #include <charconv>
 
 #include "lib/base/text.h"
@@ -14,6 +15,19 @@ bool parse_number(std::string_view text, uint64_t& out) {
 
 }  // namespace
 
+// Six tenths of the time are the trial's own. Who is let go gets at least two tenths and more than
+// a whole run takes; the rest is for the time in which a busy machine has no processor for it.
+void set_limits(TrialRequest& request, double timeout_s, double slowest_s) {
+  constexpr double kPatience = 0.6, kLeastPatience = 0.25, kGrace = 0.2, kRuns = 1.5;
+  constexpr double kWithoutProcessor = 0.5, kMilliseconds = 1000;
+  const double grace_s = std::max(kGrace * timeout_s, kRuns * slowest_s);
+  const double left_s = timeout_s - (1 + kWithoutProcessor) * grace_s;
+  const double patience_s =
+      std::max(kLeastPatience * timeout_s, std::min(kPatience * timeout_s, left_s));
+  request.patience_ms = static_cast<uint64_t>(kMilliseconds * patience_s);
+  request.grace_ms = static_cast<uint64_t>(kMilliseconds * grace_s);
+}
+
 std::string to_text(const TrialRequest& request) {
   std::string text = "deadheat-trial 1\nstrategy " + request.strategy + "\nseed " +
                      std::to_string(request.seed) + "\n";
@@ -25,6 +39,9 @@ std::string to_text(const TrialRequest& request) {
   if (!request.decisions.empty()) text += "decisions " + request.decisions + "\n";
   if (!request.follow.empty()) text += "follow " + request.follow + "\n";
   if (request.cpu >= 0) text += "cpu " + std::to_string(request.cpu) + "\n";
+  if (request.patience_ms > 0)
+    text += "patience " + std::to_string(request.patience_ms) + "\ngrace " +
+            std::to_string(request.grace_ms) + "\n";
   if (request.stop_at_race) text += "stop_at_race 1\n";
   if (request.spins) text += "spins 1\n";
   return text;

@@ -25,7 +25,14 @@ struct TrialRequest {
   bool stop_at_race = false;
   bool spins = false;  // the program waits with plain reads: they are looked at
   int cpu = -1;        // processor to run on; -1: any
+  // After its patience a trial lets every thread go; if the program still does not end within its
+  // grace, it hangs. 0: nobody is ever let go.
+  uint64_t patience_ms = 0, grace_ms = 0;
 };
+
+// Sets patience and grace of a trial that is ended after `timeout_s`, of a program of which a run
+// takes up to `slowest_s`.
+void set_limits(TrialRequest& request, double timeout_s, double slowest_s);
 
 // Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
 std::string to_text(const TrialRequest& request);

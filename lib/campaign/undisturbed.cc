@@ -94,6 +94,7 @@ class Learner {
     request.seed = options_.seed;
     const std::string folder = options_.work + "/serial";
     request.decisions = decisions_path(folder);
+    set_limits(request, out_.timeout_s, out_.baseline.slowest_s());
     if (const Status begun = start(request, folder); !begun) return begun.error();
     std::vector<Children::Ended> ended;
     while (ended.empty() && !stopped_()) {

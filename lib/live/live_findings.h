@@ -48,8 +48,12 @@ class LiveFindings {
   bool any_instrumented() const;
 
   // What a scheduled execution ran into, in one line each; empty when it did not.
-  std::string deadlock();    // "T1 waits for mutex a (held by T2) in f() x.c:3; T2 waits ..."
-  std::string crash();       // "SIGSEGV in compress() x.c:12"
+  std::string deadlock();  // "T1 waits for mutex a (held by T2) in f() x.c:3; T2 waits ..."
+  std::string hang();      // the same for each thread of a program that was let go and did not end
+  bool released() const { return raw_.released(); }  // the scheduler let everybody go
+  std::string crash();                               // "SIGSEGV in compress() x.c:12"
+  // Where it crashed, in the user's own code, and by which thread; no stack: it did not.
+  model::Access crash_access(model::Site& site);
   std::string divergence();  // "at decision 17: ..."
   const RawReports& raw() const { return raw_; }
 
@@ -62,6 +66,7 @@ class LiveFindings {
   using LockNames = std::map<uint64_t, std::string>;
   model::Finding finding(const RawRace& race);
   model::Access access(const RawRace& race, const RawAccess& raw, const LockNames& locks);
+  std::string waiters(const RawDeadlock& stuck);
   LockNames name_locks(const RawRace& race, std::string& places);
   void set_location(const RawRace& race, const RawAccess& raw, model::Access& access,
                     std::string& variable);

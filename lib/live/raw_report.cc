@@ -156,8 +156,8 @@ RawDivergence read_divergence(const Json& value) {
 }
 
 bool is_known(std::string_view kind) {
-  static constexpr std::string_view kKinds[] = {"module",   "race", "deadlock", "crash",
-                                                "diverged", "end",  "note"};
+  static constexpr std::string_view kKinds[] = {
+      "module", "race", "deadlock", "hang", "released", "crash", "diverged", "end", "note"};
   return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
 }
 
@@ -262,6 +262,11 @@ void RawReports::line(std::string_view text) {
   } else if (kind == "deadlock") {
     deadlocks_.push_back(read_deadlock(value));
     deadlocks_.back().process = index;
+  } else if (kind == "hang") {
+    hangs_.push_back(read_deadlock(value));
+    hangs_.back().process = index;
+  } else if (kind == "released") {
+    released_ = true;
   } else if (kind == "crash") {
     crashes_.push_back(read_crash(value));
     crashes_.back().process = index;

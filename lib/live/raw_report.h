@@ -120,6 +120,8 @@ class RawReports {
   // The races since the last call.
   std::vector<RawRace> take_races() { return std::exchange(races_, {}); }
   const std::vector<RawDeadlock>& deadlocks() const { return deadlocks_; }
+  const std::vector<RawDeadlock>& hangs() const { return hangs_; }
+  bool released() const { return released_; }  // the scheduler let everybody go
   const std::vector<RawCrash>& crashes() const { return crashes_; }
   const std::vector<RawDivergence>& divergences() const { return divergences_; }
   const Counters& counters() const { return counters_; }  // of all processes, added up
@@ -135,7 +137,8 @@ class RawReports {
   std::vector<RawProcess> processes_;
   std::map<uint64_t, size_t> current_;  // the latest image of a pid
   std::vector<RawRace> races_;
-  std::vector<RawDeadlock> deadlocks_;
+  std::vector<RawDeadlock> deadlocks_, hangs_;
+  bool released_ = false;
   std::vector<RawCrash> crashes_;
   std::vector<RawDivergence> divergences_;
   Counters counters_;

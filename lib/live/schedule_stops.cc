@@ -20,15 +20,25 @@ std::string thread_words(uint32_t number, const std::string& name) {
 }  // namespace
 
 std::string LiveFindings::deadlock() {
-  if (raw_.deadlocks().empty()) return {};
-  const RawDeadlock& deadlock = raw_.deadlocks().front();
-  const RawProcess& process = raw_.processes()[deadlock.process];
+  return raw_.deadlocks().empty() ? std::string() : waiters(raw_.deadlocks().front());
+}
+
+std::string LiveFindings::hang() {
+  if (raw_.hangs().empty()) return {};
+  return "every thread was let go, and the program did not end: " + waiters(raw_.hangs().front());
+}
+
+std::string LiveFindings::waiters(const RawDeadlock& stuck) {
+  const RawProcess& process = raw_.processes()[stuck.process];
   std::vector<std::string> parts;
-  for (const RawWaiter& waiter : deadlock.threads) {
-    std::string text = thread_words(waiter.number, waiter.name) + " waits for ";
+  for (const RawWaiter& waiter : stuck.threads) {
+    const bool runs = waiter.waits == "nothing", outside = waiter.waits == "outside";
+    std::string text = thread_words(waiter.number, waiter.name) + (runs ? " runs" : " waits for ");
     if (waiter.waits == "join" && waiter.owner >= 0) {
       text += "T" + std::to_string(waiter.owner) + " to end";
-    } else {
+    } else if (outside) {
+      text += "the system";
+    } else if (!runs) {
       text += waiter.waits.empty() ? "something" : waiter.waits;
       if (const std::string name = global_at(process, waiter.object); !name.empty())
         text += " " + name;
@@ -49,6 +59,17 @@ std::string LiveFindings::crash() {
     text +=
         " in " + describe_place(symbolizer_, stack(raw_.processes()[crash.process], crash.stack));
   return text;
+}
+
+model::Access LiveFindings::crash_access(model::Site& site) {
+  model::Access access;
+  if (raw_.crashes().empty() || raw_.crashes().front().stack.empty()) return access;
+  const RawCrash& crash = raw_.crashes().front();
+  const std::vector<Place> places = stack(raw_.processes()[crash.process], crash.stack);
+  access.thread = thread_words(crash.thread, "");
+  access.stack = frames_of(symbolizer_, places);
+  site = site_of(symbolizer_, places);
+  return access;
 }
 
 std::string LiveFindings::divergence() {

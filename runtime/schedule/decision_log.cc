@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "runtime/common/modules.h"
+#include "runtime/schedule/release.h"
 #include "runtime/schedule/report.h"
 #include "runtime/schedule/trial.h"
 
@@ -113,6 +114,7 @@ uint64_t place_of(Address pc) {
 }
 
 void log_decision(const Thread& self, const Thread& chosen, size_t enabled) {
+  if (is_released()) return;  // what comes now does not repeat
   Decision record;
   record.place = place_of(self.next.pc);
   record.object = self.next.object;

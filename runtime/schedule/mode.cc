@@ -5,6 +5,7 @@
 #include "runtime/common/print.h"
 #include "runtime/common/reach.h"
 #include "runtime/schedule/busy.h"
+#include "runtime/schedule/release.h"
 #include "runtime/schedule/report.h"
 #include "runtime/schedule/trial.h"
 
@@ -56,6 +57,7 @@ void mode_start() {
   tls_self = main;
   strategy->start(trial().seed);
   start_clock();
+  start_release_clock();
   pin_to_processor();
   start_reports();
   start_decision_log();

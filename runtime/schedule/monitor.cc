@@ -10,7 +10,7 @@
 
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/print.h"
-#include "runtime/schedule/strategy.h"
+#include "runtime/schedule/release.h"
 #include "runtime/schedule/world.h"
 
 namespace deadheat::runtime {
@@ -35,7 +35,8 @@ constexpr uint64_t kSpinningAgain_ns = 30'000'000;  // a program that spun once 
 
 bool started;
 
-// As the kernel sees it: R, S, D, ...
+}  // namespace
+
 char state_of(uint32_t kernel_id) {
   TextBuffer<64> path;
   path << "/proc/self/task/";
@@ -50,7 +51,6 @@ char state_of(uint32_t kernel_id) {
   return name_end == nullptr ? '?' : name_end[2];
 }
 
-// The processor time that it has used.
 uint64_t used_ns(uint32_t kernel_id) {
   if (kernel_id == 0) return 0;     // it has not started
   constexpr long kThreadSched = 6;  // CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel
@@ -59,6 +59,8 @@ uint64_t used_ns(uint32_t kernel_id) {
   system_call(SYS_clock_gettime, clock, reinterpret_cast<long>(&time));
   return static_cast<uint64_t>(time.tv_sec) * 1'000'000'000 + static_cast<uint64_t>(time.tv_nsec);
 }
+
+namespace {
 
 bool others_wait(const Thread& running) {
   for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
@@ -137,6 +139,7 @@ void watch_outside() {
 void look(Watched& watched) {
   const Locked locked(schedule_lock);
   watch_outside();
+  look_at_the_time();
   Thread* const running = holder;
   if (running == nullptr) {
     // Only threads outside run. Time passes for the others.

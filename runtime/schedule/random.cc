@@ -1,6 +1,6 @@
 // The strategies without a plan: random (any enabled thread, at every point) and serial (nobody is
 // interrupted; the oldest goes on when somebody blocks).
-#include "runtime/schedule/strategy.h"
+#include "runtime/schedule/release.h"
 #include "runtime/schedule/trial.h"
 
 namespace deadheat::runtime {
@@ -38,6 +38,7 @@ bool spins(const Thread& current) {
 }
 
 bool wakes_spuriously() {
+  if (is_released()) return false;
   if (strategy == &replay) return replays_spurious();
   return strategy != &serial && trial().seed % 4 == 3 && random_below(16) == 0;
 }

@@ -15,7 +15,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-constexpr int kDeadlockStatus = 75;
+constexpr int kStuckStatus = 75;
 
 char line_buffer[64 << 10];
 FlatSet told;  // pairs of pcs and who went first
@@ -81,7 +81,7 @@ void trim(Thread& thread) {
   while (from < thread.depth && thread.stack[from] != thread.next.pc) ++from;
   if (from == thread.depth) {  // the unwinder lost its way
     thread.stack[0] = thread.next.pc;
-    thread.depth = 1;
+    thread.depth = thread.next.pc == 0 ? 0 : 1;
     return;
   }
   memmove(thread.stack, thread.stack + from, (thread.depth - from) * sizeof(Address));
@@ -89,6 +89,8 @@ void trim(Thread& thread) {
 }
 
 const char* wait_name(const Thread& thread) {
+  if (thread.state == State::kOutside) return "outside";
+  if (thread.state != State::kBlocked) return "nothing";
   if (thread.waits_for != nullptr) return "join";
   if (thread.fd >= 0) return "descriptor";
   switch (thread.next.point) {
@@ -104,6 +106,8 @@ const char* wait_name(const Thread& thread) {
       return "once";
     case Point::kFutex:
       return "futex";
+    case Point::kSleep:
+      return "time";
     default:
       return "lock";
   }
@@ -116,8 +120,15 @@ int64_t owner_of(Address lock) {
   return -1;
 }
 
+// Who is on its way cannot describe its stack: the last point that it came to stands for it.
+bool stands(const Thread& thread) {
+  if (&thread == tls_self) return true;
+  return thread.state == State::kBlocked && &thread != holder;
+}
+
 void put_waiting(Text& out, Thread& thread) {
-  ask_for_stack(thread);
+  thread.depth = 0;
+  if (stands(thread)) ask_for_stack(thread);
   trim(thread);
   out << R"({"number":)";
   out.decimal(thread.common.number) << R"(,"name":)";
@@ -202,14 +213,16 @@ void report_race(Thread& arrived, Thread& held, bool arrived_first) {
   if (trial().stop_at_race) system_call(SYS_tgkill, process_id(), kernel_thread_id(), SIGTRAP);
 }
 
-void report_deadlock() {
+namespace {
+
+[[noreturn]] void end_stuck(const char* what, const char* words) {
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"deadlock","pid":)";
+  line << R"({"t":")" << what << R"(","pid":)";
   line.decimal(process_id()) << R"(,"decision":)";
   line.decimal(decisions) << R"(,"threads":[)";
   bool first = true;
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
-    if (thread->state != State::kBlocked) continue;
+    if (thread->state == State::kEnded) continue;
     if (!first) line << ',';
     first = false;
     put_waiting(line, *thread);
@@ -217,8 +230,24 @@ void report_deadlock() {
   line << "]}\n";
   send(line);
   finish_reports();
-  say("deadlock: every thread waits for another one");
-  exit_process(kDeadlockStatus);
+  say(words);
+  exit_process(kStuckStatus);
+}
+
+}  // namespace
+
+void report_deadlock() { end_stuck("deadlock", "deadlock: every thread waits for another one"); }
+
+void report_hang() {
+  end_stuck("hang", "hang: every thread was let go, and the program did not end");
+}
+
+void report_released() {
+  TextBuffer<256> line;
+  line << R"({"t":"released","pid":)";
+  line.decimal(process_id()) << R"(,"decision":)";
+  line.decimal(decisions) << "}\n";
+  send(line);
 }
 
 void report_diverged(uint64_t index, const Decision* expected, const Decision& found) {

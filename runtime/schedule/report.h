@@ -10,6 +10,8 @@ void finish_reports();  // the end line; once
 // Both threads stand in front of their accesses.
 void report_race(Thread& arrived, Thread& held, bool arrived_first);
 [[noreturn]] void report_deadlock();
+void report_released();
+[[noreturn]] void report_hang();  // with everybody let go
 void report_diverged(uint64_t index, const Decision* expected, const Decision& found);
 void report_crash(Thread* self, int signal, Address pc);
 uint64_t races_found();

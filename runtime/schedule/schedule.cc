@@ -5,6 +5,7 @@
 
 #include "runtime/schedule/busy.h"
 #include "runtime/schedule/decision_log.h"
+#include "runtime/schedule/release.h"
 #include "runtime/schedule/report.h"
 #include "runtime/schedule/strategy.h"
 #include "runtime/schedule/trial.h"
@@ -30,6 +31,10 @@ constexpr uint64_t kPatienceWithYields = 200;  // they spin, and say so
 constexpr uint64_t kYieldsOfJump = 4;          // or wait for times to come
 uint64_t yields;
 
+// What is done takes time, also where nobody reads a clock: or who works without a pause would keep
+// those asleep who are to end it. About what a decision costs us.
+constexpr uint64_t kDecision_ns = 10'000;
+
 enum Turn : uint32_t { kWait, kRun, kDescribe };
 
 void futex_wait(uint32_t* word, uint32_t value) {
@@ -47,19 +52,26 @@ void set_turn(Thread& thread, Turn turn) {
   futex_wake(&thread.turn);
 }
 
+// Not without an end: a wait that has none goes on after a handler that was installed with
+// SA_RESTART, and the signal, kept for when the thread is out of here, would never be looked at.
+// And one may come right before the call.
+void futex_wait_a_while(uint32_t* word, uint32_t value, long time_ns) {
+  const timespec time = {0, time_ns};
+  system_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value,
+              reinterpret_cast<long>(&time));
+}
+
 // Who has the lock may be waiting for this thread to describe its stack: it is not waited for.
 void wait_for_turn_or_signal(Thread& self) {
   if (!self.common.signal_waits) {
-    futex_wait(&self.turn, kWait);
+    futex_wait_a_while(&self.turn, kWait, 200'000'000);
     if (!self.common.signal_waits) return;
   }
   if (schedule_lock.try_lock()) {
     take_signal(self);
     schedule_lock.unlock();
   }
-  const timespec soon = {0, 1'000'000};
-  system_call(SYS_futex, reinterpret_cast<long>(&self.turn), FUTEX_WAIT_PRIVATE, kWait,
-              reinterpret_cast<long>(&soon));
+  futex_wait_a_while(&self.turn, kWait, 1'000'000);
 }
 
 void wait_turn(Thread& self) {
@@ -82,6 +94,7 @@ void wait_turn(Thread& self) {
 void give_baton(Thread& next) {
   holder = &next;
   next.state = State::kRunning;
+  ++next.turns;
   ++counts.switches;
   set_turn(next, kRun);
 }
@@ -104,11 +117,10 @@ uint64_t shortened(uint64_t patience) {
 // Those who may be chosen. Wakes whose time has come, and lets go who was held back too long.
 void gather(Choice& choice) {
   choice.count = 0;
+  wake_readable();
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state == State::kBlocked && thread->deadline_ns <= virtual_ns)
       wake(*thread, Woken::kTimedOut);
-    if (thread->state == State::kBlocked && thread->fd >= 0 && is_readable(*thread))
-      wake(*thread, Woken::kReleased);
     const uint64_t patience = thread->leaves ? kPatienceAtExit : kPatience;
     if (thread->held_back && (decisions - thread->held_since > shortened(patience) ||
                               yields - thread->yields_before > shortened(patience_with_yields()))) {
@@ -193,8 +205,9 @@ Thread* choose_next(Thread& self, bool patient) {
     if (choice.count > 0 && all_spin(choice) && advance_time()) continue;
     if (choice.count > 0) {
       ++decisions;
-      Thread& chosen = strategy->choose(choice, self);
-      if (chosen.at_site && every_access()) report_meetings(chosen);
+      __atomic_fetch_add(&virtual_ns, kDecision_ns, __ATOMIC_RELAXED);
+      Thread& chosen = is_released() ? fair_choice(choice, self) : strategy->choose(choice, self);
+      if (chosen.at_site && every_access() && !is_released()) report_meetings(chosen);
       if (choice.count > 1 || chosen.next.flags != 0 || self.next.flags != 0)
         log_decision(self, chosen, choice.count);
       chosen.next.flags = 0;
@@ -240,6 +253,7 @@ bool hand_on(Thread& self, bool patient) {
   Thread* const next = choose_next(self, patient);
   if (next == &self) {
     self.state = State::kRunning;
+    ++self.turns;
     holder = &self;
     return true;
   }
@@ -273,10 +287,11 @@ void point_at(Thread& self, const Next& next, bool at_site) {
     take_turn(self);
     schedule_lock.lock();
   }
+  if (is_released() && next.point == Point::kAccess) return schedule_lock.unlock();
   self.at_site = at_site;
   self.state = State::kReady;
   self.points.step(next.pc, next.object);
-  if (at_site && !every_access()) {
+  if (at_site && !every_access() && !is_released()) {
     if (!strategy->arrives(self)) {
       ++decisions;
       log_decision(self, self, 1);
@@ -303,7 +318,7 @@ void hold_until_last(Thread& self, const Next& next) {
   self.next = next;
   self.next.flags |= DHD_HELD_BACK;
   self.state = State::kReady;
-  self.held_back = self.leaves = true;
+  self.held_back = self.leaves = !is_released();
   self.held_since = decisions;
   self.yields_before = yields;
   pass_baton(self);

@@ -86,6 +86,7 @@ struct Thread {
   uint32_t outside_looks = 0;  // how often the monitor found it there
   uint64_t outside_ns = 0;     // processor time, at the last look
   uint64_t priority = 0;       // pct, pos
+  uint64_t turns = 0;          // that it got, since everybody was let go
 
   Address held[kMaxHeld];  // locks
   uint32_t held_count = 0;
@@ -134,6 +135,8 @@ void describe_stack(Thread& self);
 bool is_readable(const Thread& thread);  // its descriptor has what it waits for
 void count_outside(const char* name);
 void start_monitor();
+char state_of(uint32_t kernel_id);     // as the kernel sees it: R, S, D, ...
+uint64_t used_ns(uint32_t kernel_id);  // the processor time that it has used
 void linger_at_exit();
 void monitor_after_fork();
 void start_clock();

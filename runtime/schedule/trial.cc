@@ -70,6 +70,10 @@ void take(char* line) {
     asked.depth = number(rest, 10);
   } else if (strcmp(key, "length") == 0) {
     asked.length = number(rest, 10);
+  } else if (strcmp(key, "patience") == 0) {
+    asked.patience_ms = number(rest, 10);
+  } else if (strcmp(key, "grace") == 0) {
+    asked.grace_ms = number(rest, 10);
   } else if (strcmp(key, "site") == 0) {
     add_site(rest);
   } else if (strcmp(key, "decisions") == 0) {

@@ -40,6 +40,26 @@ Woken await_descriptor(Thread& self, int fd, short events, uint64_t deadline_ns)
 
 bool is_readable(const Thread& thread) { return has_events(thread.fd, thread.events); }
 
+// Asked with every decision: many descriptors with one call.
+void wake_readable() {
+  constexpr size_t kAtOnce = 64;
+  pollfd fds[kAtOnce];
+  Thread* waiting[kAtOnce];
+  for (Thread* thread = threads; thread != nullptr;) {
+    size_t count = 0;
+    for (; thread != nullptr && count < kAtOnce; thread = thread->next_thread)
+      if (thread->state == State::kBlocked && thread->fd >= 0) {
+        fds[count] = {thread->fd, thread->events, 0};
+        waiting[count++] = thread;
+      }
+    if (count == 0 ||
+        system_call(SYS_poll, reinterpret_cast<long>(fds), static_cast<long>(count), 0) <= 0)
+      continue;
+    for (size_t i = 0; i < count; ++i)
+      if (fds[i].revents != 0) wake(*waiting[i], Woken::kReleased);
+  }
+}
+
 // A handler of a signal waits for the thread to come out of here.
 void take_signal(Thread& self) {
   if (self.common.signal_waits && self.state == State::kBlocked) wake(self, Woken::kInterrupted);

@@ -15,6 +15,7 @@ struct Waiting {
 };
 
 // --- Under schedule_lock.
+void wake_readable();                // those whose descriptors have what they wait for
 bool is_gone(const Thread& thread);  // outside, and not expected back soon
 void count_waiting(Waiting& waiting);
 bool world_answers(Waiting& waiting);

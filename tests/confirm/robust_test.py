@@ -115,6 +115,11 @@ class Robust(unittest.TestCase):
         self.assertEqual(self.check("signalled"), (66, {("++counter", "++counter")}))
         self.assertFalse([e for one in self.findings for e in one["evidence"] if e.get("consequence")])  # none hung
 
+    def test_a_handler_writes_what_its_thread_waits_for(self):
+        self.assertEqual(self.check("selfpipe", options=("--trials", "6", "--timeout", "10")), (66, {("++shared", "++shared")}))
+        self.assertFalse([e for one in self.findings for e in one["evidence"] if e.get("consequence")])  # none hung
+        self.assertEqual(self.check("selfpipe", "-DSAFE", options=("--trials", "6", "--timeout", "10")), (0, set()))
+
     def test_event_loops(self):
         self.assertEqual(self.check("events"), (66, {("++served", "++served")}))
         self.assertFalse([e for one in self.findings for e in one["evidence"] if e.get("consequence")])  # none hung
