@@ -93,4 +93,13 @@ __attribute__((constructor)) static void start(void) {
     say(text);
     _exit(75);
   }
+  if (strcmp(mode, "stuck") == 0 && first == 1) {
+    snprintf(text, sizeof text,
+             "{\"t\":\"hang\",\"pid\":%d,\"decision\":4,\"threads\":[{\"number\":1,\"waits\":"
+             "\"mutex\",\"owner\":2,"
+             "\"stack\":[]}]}\n",
+             getpid());
+    say(text);
+    _exit(75);
+  }
 }

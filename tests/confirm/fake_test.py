@@ -115,7 +115,7 @@ class Confirm(Case):
     def test_every_consequence(self):
         for mode, kind, detail in (("crash", "crash", "SIGSEGV"), ("status", "exit_status", "3 instead of 0"),
                                    ("output", "output_differs", "balance 90"), ("deadlock", "deadlock", "T1 waits"),
-                                   ("hang", "hang", "did not end")):
+                                   ("stuck", "hang", "did not end: T1 waits")):
             with self.subTest(mode):
                 self.write_findings()
                 done = self.confirm("--trials", "4", "--timeout", "2", mode=mode)
@@ -124,6 +124,14 @@ class Confirm(Case):
                 bad = [one for one in self.evidence() if "consequence" in one]
                 self.assertEqual([(one["consequence"]["kind"], one["order"]) for one in bad], [(kind, "primary")] * 2)
                 self.assertIn(detail, bad[0]["consequence"]["detail"])
+
+    def test_a_trial_that_we_ended_shows_no_harm(self):
+        """The scheduler did not say that the program hangs: it may only have stood there."""
+        done = self.confirm("--trials", "2", "--timeout", "1", mode="hang")
+        self.assertEqual([one for one in self.evidence() if "consequence" in one], [], done)
+        with open(os.path.join(self.folder, "f.json"), encoding="utf-8") as file:
+            counters = {one["name"]: one["value"] for one in json.load(file)["origins"][-1]["counters"]}
+        self.assertEqual(counters["trials_unresolved"], 1, done)
 
     def test_what_a_hanging_trial_left_behind_is_ended(self):
         self.confirm("--trials", "1", "--timeout", "1", mode="hang")
@@ -229,7 +237,7 @@ class Confirm(Case):
         self.confirm("--trials", "2", mode="crash")
         done = self.run_tool("replay", self.findings, mode="crash")
         self.assertEqual(done.returncode, 66, done)
-        self.assertIn("the race, first access first: the same", done.stderr)
+        self.assertIn("the race, first access first, crash (SIGSEGV): the same", done.stderr)
         self.assertIn(f"cd {self.folder}; {self.program}", done.stderr)
         done = self.run_tool("replay", self.findings, "--", self.program, mode="never")
         self.assertEqual(done.returncode, 0, done)
