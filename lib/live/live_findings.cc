@@ -4,6 +4,7 @@
 #include <set>
 
 #include "lib/base/text.h"
+#include "lib/live/assembly_locks.h"
 #include "lib/model/enum_names.h"
 #include "lib/model/normalize.h"
 
@@ -207,6 +208,24 @@ std::vector<std::string> LiveFindings::unseen_near(const RawRace& race) const {
   return {modules.begin(), modules.end()};
 }
 
+// The modules in whose machine code threads may synchronise unseen (assembly_locks.h). All of the
+// process: a lock that was taken and left again is in no stack.
+std::vector<std::string> LiveFindings::assembly_locks(const RawRace& race) {
+  std::vector<std::string> modules;
+  for (const auto& [id, module] : raw_.processes()[race.process].modules) {
+    if (module.instrumented != "yes" || module.path.empty()) continue;
+    const auto [known, fresh] = assembly_locks_.try_emplace(module.path, false);
+    if (fresh) {
+      const auto image = symbols::ElfImage::open(module.path);
+      known->second = image && has_assembly_locks(*image.value());
+    }
+    if (known->second)
+      modules.push_back("inline assembly of " + std::string(model::basename_of(module.path)));
+  }
+  std::sort(modules.begin(), modules.end());
+  return modules;
+}
+
 // Code that clang built with our pass marks its calls out, and the runtime orders what they reach,
 // unless it was told to ignore them. Code that gcc built has no marks.
 bool LiveFindings::regions_were_followed(const RawRace& race) const {
@@ -232,9 +251,13 @@ void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places
   // Role 0 is accesses[1]: the earlier one, or the one that was held back.
   evidence.order = scheduled && race.first == 0 ? model::Order::kAlternate : model::Order::kPrimary;
   evidence.ordered = model::Ordered::kNo;
-  if (!scheduled && !regions_were_followed(race)) {
-    evidence.unseen = unseen_near(race);
-    if (race.near_region || !evidence.unseen.empty())
+  if (!scheduled) {
+    const bool followed = regions_were_followed(race);
+    if (!followed) evidence.unseen = unseen_near(race);
+    for (std::string& assembly : assembly_locks(race))
+      evidence.unseen.push_back(std::move(assembly));
+    std::sort(evidence.unseen.begin(), evidence.unseen.end());
+    if ((!followed && race.near_region) || !evidence.unseen.empty())
       evidence.proof = model::Proof::kPartialHappensBefore;
   }
   evidence.why = why(race, lock_places);

@@ -74,6 +74,7 @@ class LiveFindings {
   void set_proof(const RawRace& race, const std::string& lock_places, model::Finding& finding);
   bool is_scheduled(const RawRace& race) const;
   std::vector<std::string> unseen_near(const RawRace& race) const;
+  std::vector<std::string> assembly_locks(const RawRace& race);
   bool regions_were_followed(const RawRace& race) const;
   model::Origin origin() const;
 
@@ -84,6 +85,7 @@ class LiveFindings {
   model::FindingsFile file_;
   model::FindingSet set_{file_};
   uint64_t stacks_lost_ = 0;
+  std::map<std::string, bool> assembly_locks_;  // by path of the module
 };
 
 // "write in transfer() bank.cc:31 and read in audit() bank.cc:50"

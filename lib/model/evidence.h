@@ -106,7 +106,7 @@ struct Evidence {
   // How many runs of the same order this stands for: a campaign that repeats an order before it
   // speaks gives one piece of evidence for all of them. Harm needs two (verdict.h).
   uint32_t repetitions = 1;
-  // kPartialHappensBefore: the modules whose code we did not see, sorted: "libgomp.so.1"
+  // kPartialHappensBefore: whose code we did not see, sorted: "libgomp.so.1"
   std::vector<std::string> unseen = {};
   friend bool operator==(const Evidence&, const Evidence&) = default;
   friend auto operator<=>(const Evidence&, const Evidence&) = default;

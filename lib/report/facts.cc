@@ -128,11 +128,16 @@ std::string_view basis_word(model::Basis basis) {
   }
 }
 
+// "code of libpool.so, inline assembly of server"
 std::string unseen_code(const Evidence& evidence) {
-  std::vector<std::string> modules;
-  for (const std::string& module : evidence.unseen)
-    modules.push_back(clean_name(base_name(module)));
-  return modules.empty() ? "code" : "code of " + join(modules, ", ");
+  std::vector<std::string> modules, assembly;
+  for (const std::string& name : evidence.unseen)
+    (name.starts_with("inline assembly of ") ? assembly : modules)
+        .push_back(clean_name(base_name(name)));
+  if (modules.empty() && assembly.empty()) return "code";
+  std::vector<std::string> parts = std::move(assembly);
+  if (!modules.empty()) parts.insert(parts.begin(), "code of " + join(modules, ", "));
+  return join(parts, ", ");
 }
 
 std::string percent(double share) {
