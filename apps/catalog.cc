@@ -14,6 +14,7 @@ const std::vector<CatalogEntry>& catalog() {
       {"find", record_verb()},
       {"find", analyze_verb()},
       {"confirm, report", confirm_verb()},
+      {"confirm, report", validate_verb()},
       {"confirm, report", replay_verb()},
       {"confirm, report", report_verb()},
       {"confirm, report", symbolize_verb()},

@@ -200,6 +200,15 @@ std::string scan_row() {
              : "without the scanner (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
+// Optional too: building for validation takes clang 19, running what was built does not.
+std::string validate_row() {
+  const auto folder = runtime_folder("validate");
+  const bool there =
+      folder && ::access((folder.value() + "/../deadheat_validate.so").c_str(), R_OK) == 0;
+  return there ? "the validating runtime and the plugin that builds for it are there"
+               : "without the plugin for --candidates (optional: clang-19, llvm-19-dev, rebuild)";
+}
+
 std::optional<std::string> has_sandbox() {
   const auto sandbox = process::Sandbox::create({});
   if (sandbox) return std::nullopt;
@@ -238,6 +247,7 @@ const std::vector<Check>& checks() {
       {"proc", "a sandbox: overlay and namespaces", has_sandbox},
       {"proc", bpf_row(), [] { return std::optional<std::string>(); }},
       {"scan", scan_row(), [] { return std::optional<std::string>(); }},
+      {"validate", validate_row(), [] { return has_runtime("validate"); }},
       {"symbolize", "a function of libc is found by its address", names_functions},
       {"trace", "a compressed trace is written and read back", keeps_trace},
   };

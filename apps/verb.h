@@ -40,6 +40,7 @@ Verb check_verb();
 Verb proc_verb();
 Verb watch_verb();
 Verb scan_verb();
+Verb validate_verb();
 Verb trace_verb();
 Verb report_verb();
 Verb symbolize_verb();

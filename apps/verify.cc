@@ -8,13 +8,16 @@
 #include <filesystem>
 #include <memory>
 
+#include "abi/validate_page.h"
 #include "apps/canary.h"
 #include "apps/launch.h"
 #include "apps/verb.h"
 #include "compiler/verify/inspect.h"
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 #include "lib/live/instrumented.h"
 #include "lib/live/live_findings.h"
+#include "lib/validate/binary.h"
 
 namespace deadheat::apps {
 namespace {
@@ -51,11 +54,36 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
   return races;
 }
 
+// A binary for validation: its sites, and what became of them. There is no detection to prove.
+int list_sites(const std::vector<validate::Built>& lists) {
+  bool any = false;
+  for (const validate::Built& built : lists) {
+    std::printf("  built for validation: %s\n", validate::describe(built).c_str());
+    for (uint32_t site = 1; site < built.list.lines.size(); ++site) {
+      const auto at = built.fates.find(site);
+      const uint32_t fate = at == built.fates.end() ? 0 : at->second.fate;
+      any |= fate == DHV_FATE_INSTRUMENTED;
+      const char* const words = fate == DHV_FATE_INSTRUMENTED ? "instrumented"
+                                : fate == DHV_FATE_SPIN       ? "only waits"
+                                : fate == DHV_FATE_GONE       ? "not in this build"
+                                                              : "not in this program";
+      const std::vector<std::string_view> parts = split(built.list.lines[site], '\t');
+      if (parts.size() < 6) continue;
+      std::printf("  %-20s %.*s() %.*s:%.*s\n", words, static_cast<int>(parts[3].size()),
+                  parts[3].data(), static_cast<int>(parts[4].size()), parts[4].data(),
+                  static_cast<int>(parts[1].size()), parts[1].data());
+    }
+  }
+  return any ? int{kNothingFound} : int{kCannotRun};
+}
+
 int run_verify(const std::string& name) {
   const std::string binary = live::find_program(name);
   if (binary.empty()) return fail({"no such program: " + name, "give the path of a binary"});
   const Result<verify::Inspection> inspection = verify::inspect(binary);
   if (!inspection) return fail(inspection.error());
+  if (const auto lists = validate::read_binaries({binary}); !lists.empty())
+    return list_sites(lists);
   std::fputs(verify::describe(inspection.value()).c_str(), stdout);
   const std::vector<verify::Problem> problems = verify::judge(inspection.value());
   for (const verify::Problem& problem : problems)

@@ -39,7 +39,40 @@ Installation look_around() {
   found.has_specs = exists("gcc.specs");
   found.plugin_major = exists("deadheat_pass.so") ? DEADHEAT_PASS_MAJOR : 0;
   found.keeper_major = exists("deadheat_keep.so") ? DEADHEAT_PASS_MAJOR : 0;
+  found.validator_major = exists("deadheat_validate.so") ? DEADHEAT_PASS_MAJOR : 0;
   return found;
+}
+
+// Takes `--candidates FILE` or `--candidates=FILE` out of the words; DEADHEAT_CANDIDATES says the
+// same. The plugin reads the file by that variable, from wherever the compiler runs.
+Result<std::string> take_candidates(std::vector<std::string>& arguments) {
+  const char* wished = std::getenv("DEADHEAT_CANDIDATES");
+  std::string path = wished == nullptr ? "" : wished;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string_view word = arguments[i];
+    constexpr std::string_view kName = "--candidates";
+    if (!word.starts_with(kName)) continue;
+    size_t words = 1;
+    if (word.size() > kName.size() && word[kName.size()] == '=') {
+      path = word.substr(kName.size() + 1);
+    } else if (word == kName && i + 1 < arguments.size()) {
+      path = arguments[i + 1];
+      words = 2;
+    } else if (word == kName) {
+      return Error{"--candidates needs a findings file", ""};
+    } else {
+      continue;
+    }
+    const auto begin = arguments.begin() + static_cast<ptrdiff_t>(i--);
+    arguments.erase(begin, begin + static_cast<ptrdiff_t>(words));
+  }
+  if (path.empty()) return path;
+  char* real = ::realpath(path.c_str(), nullptr);
+  if (real == nullptr) return errno_error("cannot open", path, errno);
+  path = real;
+  std::free(real);
+  ::setenv("DEADHEAT_CANDIDATES", path.c_str(), 1);
+  return path;
 }
 
 // A response file in memory: every process down to the linker inherits it, nobody has to remove it.
@@ -84,6 +117,9 @@ int run(int argc, char** argv) {
     std::fprintf(stderr, "%s: %s\n", name.c_str(), toolchain->warning.c_str());
   Installation installation = look_around();
   std::vector<std::string> arguments(argv + 1, argv + argc);
+  Result<std::string> candidates = take_candidates(arguments);
+  if (!candidates) return fail(name, candidates.error());
+  installation.candidates = std::move(candidates).value();
   installation.keeps_bitcode = take_scan_word(arguments);
   if (installation.keeps_bitcode &&
       needs_second_compiler(arguments, toolchain.value(), installation))
@@ -94,6 +130,10 @@ int run(int argc, char** argv) {
   std::vector<std::string> plugins;
   if (plan->uses_plugin) plugins.push_back(installation.folder + "/deadheat_pass.so");
   if (plan->uses_keeper) plugins.push_back(installation.folder + "/deadheat_keep.so");
+  if (plan->uses_validator) {
+    plugins.push_back(installation.folder + "/deadheat_validate.so");
+    plugins.push_back(installation.candidates);
+  }
   if (!plugins.empty()) ::setenv("CCACHE_EXTRAFILES_TO_HASH", join(plugins, ":").c_str(), 0);
   return become(name, std::move(plan).value());
 }

@@ -35,6 +35,15 @@ void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
   }
 }
 
+// Validation: the plugin does it all, with the places that debug information tells it; there is no
+// sanitizer in it. The user's own words follow and may say otherwise about debug information.
+void add_validation(const Intent& intent, const Installation& installation, Plan& plan) {
+  if (!intent.compiles || intent.syntax_only) return;
+  plan.arguments.push_back("-fpass-plugin=" + installation.folder + "/deadheat_validate.so");
+  plan.arguments.emplace_back("-g");
+  plan.uses_validator = true;
+}
+
 // gcc warns that the thread sanitizer's runtime does not know fences; ours does. Behind the user's
 // words, so that -Werror and -Werror=tsan do not end a build for it; in a link for its link-time
 // optimisation.
@@ -59,7 +68,8 @@ void add_keeper(const Intent& intent, const Toolchain& toolchain, const Installa
 
 // In front of everything: the first library that a program needs is the one whose interceptors win.
 void add_library_front(const Installation& installation, std::vector<std::string>& out) {
-  out.push_back("-L" + installation.folder);
+  const bool validates = !installation.candidates.empty();
+  out.push_back("-L" + installation.folder + (validates ? "/validate" : ""));
   out.emplace_back("-Wl,--push-state,--no-as-needed");
   out.emplace_back("-ldeadheat");
   out.emplace_back("-Wl,--pop-state");
@@ -68,7 +78,8 @@ void add_library_front(const Installation& installation, std::vector<std::string
 // At the end: the program's own search paths come first, and a RUNPATH (not RPATH) it must be, or
 // LD_LIBRARY_PATH could not choose another mode.
 void add_library_back(const Installation& installation, std::vector<std::string>& out) {
-  out.push_back("-Wl,-rpath," + installation.folder + "/detect");
+  const bool validates = !installation.candidates.empty();
+  out.push_back("-Wl,-rpath," + installation.folder + (validates ? "/validate" : "/detect"));
   out.emplace_back("-Wl,--enable-new-dtags");
 }
 
@@ -117,10 +128,24 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
     return plan;
   }
   const bool instruments = !intent.freestanding && !intent.thread_off;
+  const bool validates = !installation.candidates.empty();
+  if (validates && instruments && intent.compiles &&
+      (toolchain.family != Family::kClang || installation.validator_major == 0 ||
+       clang_major(toolchain) != installation.validator_major))
+    return Error{
+        "--candidates needs clang 19 and a Deadheat that was built with LLVM 19",
+        "set DEADHEAT_CC=clang-19, or build without --candidates and use deadheat confirm"};
+  const auto instrument = [&] {
+    if (validates) {
+      add_validation(intent, installation, plan);
+    } else {
+      add_instrumentation(intent, toolchain, installation, plan);
+    }
+  };
   if (!intent.links()) {
-    if (instruments) add_instrumentation(intent, toolchain, installation, plan);
+    if (instruments) instrument();
     plan.arguments.insert(plan.arguments.end(), arguments.begin(), arguments.end());
-    if (instruments) add_warnings(intent, toolchain, plan.arguments);
+    if (instruments && !validates) add_warnings(intent, toolchain, plan.arguments);
     return plan;
   }
   if (intent.is_static)
@@ -131,10 +156,10 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
   if (adds_library && !installation.has_library)
     return Error{"no libdeadheat.so in " + installation.folder,
                  "build or install Deadheat completely: the runtime is missing"};
-  if (instruments) add_instrumentation(intent, toolchain, installation, plan);
+  if (instruments) instrument();
   if (adds_library) add_library_front(installation, plan.arguments);
   add_user_words(arguments, words, intent, plan);
-  if (instruments) add_warnings(intent, toolchain, plan.arguments);
+  if (instruments && !validates) add_warnings(intent, toolchain, plan.arguments);
   if (adds_library) add_library_back(installation, plan.arguments);
   return plan;
 }

@@ -18,6 +18,8 @@ struct Installation {
   int plugin_major = 0;        // clang version that deadheat_pass.so was built for; 0: no plugin
   int keeper_major = 0;        // the same of deadheat_keep.so, which keeps bitcode for scan
   bool keeps_bitcode = false;  // --scan
+  int validator_major = 0;     // of deadheat_validate.so, which instruments candidates only
+  std::string candidates = {};      // --candidates FILE: build for validation; empty: for detection
 };
 
 struct Plan {
@@ -31,6 +33,7 @@ struct Plan {
   std::vector<Rewritten> response_files;
   bool uses_plugin = false;
   bool uses_keeper = false;
+  bool uses_validator = false;
 };
 
 Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,

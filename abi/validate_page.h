@@ -1,0 +1,204 @@
+/* The page through which a program that was built for validation (deadheat-cc --candidates) and a
+ * validator work together, and what the compiler's pass hands to the runtime.
+ *
+ * The page is a memory file that the program makes at its start and seals against shrinking and
+ * growing, so that nobody can cut it under the program's feet. A validator gets it over a Unix
+ * socket (option validate_socket) or opens /proc/PID/fd/N. Each side takes what the other writes
+ * for hostile: numbers are read once, checked, and then used.
+ *
+ *   header | control | counters | jobs | facts of sites | facts of candidates | states
+ *
+ * The states are whole pages of their own: one byte a site, mapped over the array that the site's
+ * code tests. Byte 0 belongs to no site; it says that synchronisation is being tracked. A byte that
+ * is not 0 sends the site to the slow path, which then decides by itself: a wrong byte costs time
+ * and nothing else.
+ *
+ * Version rule: a reader accepts exactly its own version. Any change of layout or meaning raises
+ * DHV_VERSION.
+ */
+#ifndef DEADHEAT_ABI_VALIDATE_PAGE_H_
+#define DEADHEAT_ABI_VALIDATE_PAGE_H_
+
+#include <stdint.h>
+
+#define DHV_MAGIC 0x3145474150564844ULL /* "DHVPAGE1" */
+#define DHV_VERSION 1
+#define DHV_NAME "deadheat-validate" /* of the memory file */
+#define DHV_JOBS 16
+#define DHV_MAX_SITES 65535
+#define DHV_MAX_CANDIDATES 65535
+#define DHV_PAGE 4096
+
+/* Bits of a state. */
+enum {
+  DHV_STATE_INFER = 1, /* note bytes and thread */
+  DHV_STATE_JOB = 2,   /* a job names the site */
+  DHV_STATE_SYNC = 4   /* only in byte 0: something is watched */
+};
+
+/* Facts of a site and of a candidate, from context inference; they are only ever added. */
+enum { DHV_SITE_REACHED = 1, DHV_SITE_SEVERAL_THREADS = 2 };
+enum {
+  DHV_CANDIDATE_SAME_BYTES = 1, /* both sites touched the same bytes */
+  DHV_CANDIDATE_PROMOTED = 2    /* and did so from different threads */
+};
+
+enum { DHV_SWITCH_DETECT = 1, DHV_SWITCH_STEER = 2, DHV_SWITCH_INFER = 4 };
+
+/* The wished order: role 0 (primary) or role 1 (alternate) first. */
+enum { DHV_ORDER_ANY = 0, DHV_ORDER_PRIMARY = 1, DHV_ORDER_ALTERNATE = 2 };
+
+enum {
+  DHV_OUTCOME_NONE = 0,
+  DHV_OUTCOME_EXPIRED = 1, /* no second access until the watch's bound, or its bytes went away */
+  DHV_OUTCOME_NO_RACE_WEAK = 2, /* every other thread came after the first access; no second came */
+  DHV_OUTCOME_TIMEOUT = 3,      /* steered, and the other side did not come within tau */
+  DHV_OUTCOME_SIGHTING = 4,     /* unordered, but code that was not instrumented may have ordered */
+  DHV_OUTCOME_NO_RACE = 5,      /* the second access came ordered */
+  DHV_OUTCOME_RACE_OBSERVED = 6,
+  DHV_OUTCOME_RACE_MADE = 7 /* one side stood at its access while the other made its own */
+};
+
+/* How far a job came; bits of dhv_job.seen. */
+enum {
+  DHV_SEEN_FIRST = 1,
+  DHV_SEEN_SECOND = 2,
+  DHV_SEEN_WATCHED = 4,
+  DHV_SEEN_STEERED = 8,
+  DHV_SEEN_NO_CREDIT = 16,
+  DHV_SEEN_COMMON_LOCK = 32
+};
+
+/* The candidate was promoted in an earlier execution: steer at once. */
+enum { DHV_JOB_PROMOTED = 1 };
+
+struct dhv_job {
+  /* The validator's. `serial` is written last; 0: the slot is free. A new serial is a new wish. */
+  uint32_t serial;
+  uint32_t candidate;
+  uint32_t order;
+  uint32_t tau_us;
+  uint32_t bound_ms; /* the longest that a watch stands; 0: DHV_BOUND_MS */
+  uint32_t flags;    /* DHV_JOB_* */
+  uint32_t unused[10];
+  /* The program's. `revision` is odd while it writes; an answer only gets stronger. */
+  uint32_t revision;
+  uint32_t answers; /* the serial */
+  uint32_t outcome;
+  uint32_t happened; /* the order in which it happened: DHV_ORDER_* */
+  uint32_t seen;
+  uint32_t waited_us;
+  uint32_t threads[2]; /* kernel ids, by role */
+  uint64_t address;
+  uint32_t size;
+  uint32_t watches;
+  uint32_t more[4];
+};
+
+struct dhv_counters {
+  uint64_t watches;       /* begun */
+  uint64_t ended_ordered; /* because every thread was ordered */
+  uint64_t ended_bound;   /* at their bound */
+  uint64_t ended_memory;  /* freed, unmapped or a new stack */
+  uint64_t waits;         /* threads that were held back */
+  uint64_t waited_ns;
+  uint64_t no_credit;   /* not held back: the budget is used up */
+  uint64_t common_lock; /* not held back: the other side holds the same lock */
+  uint64_t slow_ns;     /* in slow paths, without waits */
+  uint64_t no_room;     /* synchronisation objects that the table could not take: the watch ended */
+  uint64_t bad_jobs;    /* jobs that made no sense */
+  uint64_t sampled_out; /* accesses of hot sites that inference passed over */
+};
+
+struct dhv_page {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t size;
+  uint64_t list; /* fingerprint of the candidates that the program was built for */
+  uint32_t pid;
+  uint32_t sites; /* with number 0, which is none */
+  uint32_t candidates;
+  uint32_t site_facts; /* offsets: a byte a site, a byte a candidate, the states */
+  uint32_t candidate_facts;
+  uint32_t states;
+  uint32_t
+      ready; /* a validator has placed its first jobs; the program waits for that at its start */
+  uint32_t ended; /* the program ended in good order */
+  uint32_t unused[2];
+  /* Control: the validator's. */
+  uint32_t switches;
+  uint32_t budget_ppm;    /* share of the time that slow paths and waits may take; 0: no limit */
+  uint32_t standstill_us; /* the longest that a thread is held back in a second; 0: no limit */
+  uint32_t unused_control[13];
+  struct dhv_counters counters;
+  uint32_t unused_counters[8];
+  struct dhv_job jobs[DHV_JOBS];
+};
+
+#define DHV_BOUND_MS 1000
+#define DHV_MAX_TAU_US 60000000
+
+/* --- What the pass compiles in. One list a program: all objects that were built with the same
+ * candidates share it. It lies in section DHV_LIST_SECTION: this header, then `pairs` times two
+ * site numbers, then the text, a line a site (lib/validate/list.h). */
+#define DHV_LIST_SECTION "deadheat_list"
+#define DHV_LIST_MAGIC 0x315453494c564844ULL /* "DHVLIST1" */
+
+struct dhv_list {
+  uint64_t magic;
+  uint32_t version;
+  uint32_t bytes; /* of all of it */
+  uint64_t fingerprint;
+  uint32_t sites; /* with number 0 */
+  uint32_t pairs;
+  uint32_t text_bytes;
+  uint32_t unused;
+};
+
+/* Section DHV_SITES_SECTION: what became of a site in one object. */
+#define DHV_SITES_SECTION "deadheat_sites"
+struct dhv_site_record {
+  uint64_t fingerprint;
+  uint32_t site;
+  uint32_t line;  /* where it was found in this build */
+  uint32_t fate;  /* DHV_FATE_* */
+  uint32_t count; /* instructions */
+};
+enum {
+  DHV_FATE_INSTRUMENTED = 1,
+  DHV_FATE_SPIN = 2, /* an empty waiting loop: left alone, goes straight to the report */
+  DHV_FATE_GONE =
+      3 /* its function is compiled here, the access is not: optimised away, or edited */
+};
+
+/* Bits of the `what` of an access. Above them: its size. */
+enum {
+  DHV_ACCESS_WRITE = 1,
+  DHV_ACCESS_ATOMIC = 2,
+  DHV_ACCESS_FREE = 4,
+  DHV_ACCESS_SIZE_SHIFT = 8
+};
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* An object's constructor, before those of the program. `states` is the module's array of as many
+ * bytes as the list has sites, in whole pages of its own. */
+void __deadheat_validate_register(const struct dhv_list* list, unsigned char* states);
+/* Around an access whose state is not 0. */
+void __deadheat_validate_before(unsigned site, const void* address, uint64_t what);
+void __deadheat_validate_after(unsigned site);
+/* Around an atomic operation while byte 0 is not 0. `order` as C11 numbers them; `what`: 1 loads,
+ * 2 stores, 3 both. */
+void __deadheat_validate_release(const void* address, unsigned order, unsigned what);
+void __deadheat_validate_acquire(const void* address, unsigned order, unsigned what);
+void __deadheat_validate_fence(unsigned order);
+/* Around inline assembly that touches memory: it may synchronise. */
+void __deadheat_validate_unseen(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* DEADHEAT_ABI_VALIDATE_PAGE_H_ */

@@ -1,0 +1,233 @@
+// deadheat validate: drives the candidates of a findings file through a program that was built for
+// them, run after run or while it serves, to verdicts.
+#include "lib/validate/validate.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+
+#include "apps/campaign_status.h"
+#include "apps/launch.h"
+#include "apps/output.h"
+#include "apps/runtime_options.h"
+#include "apps/trials.h"
+#include "apps/verb.h"
+#include "apps/work_folder.h"
+#include "compiler/verify/inspect.h"
+#include "lib/live/instrumented.h"
+#include "lib/model/json.h"
+
+namespace deadheat::apps {
+namespace {
+
+struct ValidateArguments {
+  std::string input;
+  TrialOptions trials;
+  OutputOptions output;
+  std::vector<std::string> libraries;
+  int64_t process = 0;
+  uint64_t runs = 0, jobs_at_once = 4;
+  double tau_ms = 1, tau_step_ms = 50, tau_most_ms = 200, bound_ms = 1000;
+  double budget_percent = 0, standstill_ms = 0;
+  bool no_steering = false;
+};
+
+// The program and what the dynamic linker would load with it.
+std::vector<std::string> binaries_of(const std::string& program) {
+  std::vector<std::string> paths = {program};
+  if (const auto inspection = verify::inspect(program))
+    for (const verify::Module& module : inspection.value().modules)
+      if (module.role == verify::Role::kProgram && !module.path.empty() && module.path != program)
+        paths.push_back(module.path);
+  return paths;
+}
+
+uint32_t microseconds(double ms) { return static_cast<uint32_t>(ms * 1000); }
+
+Result<validate::Options> options_from(const ValidateArguments& arguments) {
+  validate::Options options;
+  std::error_code ignored;
+  std::string program;
+  if (arguments.process != 0) {
+    program = std::filesystem::read_symlink("/proc/" + std::to_string(arguments.process) + "/exe",
+                                            ignored)
+                  .string();
+    if (program.empty())
+      return Error{"no process " + std::to_string(arguments.process), "--attach names a process"};
+    options.target.program = {program};
+  } else {
+    const auto folder = runtime_folder("validate");
+    if (!folder) return folder.error();
+    options.target.program = arguments.trials.program;
+    options.target.directory =
+        std::filesystem::absolute(
+            arguments.trials.directory.empty() ? "." : arguments.trials.directory, ignored)
+            .string();
+    if (!std::filesystem::is_directory(options.target.directory, ignored))
+      return Error{"no folder " + options.target.directory, "--directory names where it runs"};
+    options.target.input = arguments.trials.input;
+    options.target.environment = [folder = folder.value()](
+                                     const std::string&, const std::vector<std::string>& settings) {
+      return std::map<std::string, std::string>{
+          {"LD_LIBRARY_PATH", library_path(folder)},
+          {"DEADHEAT_OPTIONS", runtime_environment(settings)}};
+    };
+    program = live::find_program(arguments.trials.program.at(0));
+    if (program.empty())
+      return Error{"no such program: " + arguments.trials.program.at(0), "give its path"};
+  }
+  options.binaries = binaries_of(program);
+  options.binaries.insert(options.binaries.end(), arguments.libraries.begin(),
+                          arguments.libraries.end());
+  options.taus = {microseconds(arguments.tau_ms), microseconds(arguments.tau_step_ms),
+                  microseconds(arguments.tau_most_ms), static_cast<uint32_t>(arguments.bound_ms)};
+  options.jobs = static_cast<uint32_t>(arguments.jobs_at_once);
+  options.most_runs = arguments.runs;
+  options.undisturbed = arguments.trials.undisturbed;
+  options.timeout_s = arguments.trials.timeout_s;
+  options.budget_ppm = static_cast<uint32_t>(arguments.budget_percent * 10'000);
+  options.standstill_us = microseconds(arguments.standstill_ms);
+  options.steer = !arguments.no_steering;
+  options.checker = arguments.trials.checker;
+  options.only = {arguments.trials.only.begin(), arguments.trials.only.end()};
+  return options;
+}
+
+// A production program that was not started by us gets a budget unless the user says otherwise.
+void be_gentle(ValidateArguments& arguments, const CLI::App& app) {
+  if (arguments.process == 0) return;
+  if (app.count("--budget") == 0) arguments.budget_percent = 2;
+  if (app.count("--standstill") == 0) arguments.standstill_ms = arguments.tau_most_ms;
+}
+
+void add_origin(model::FindingsFile& file, const ValidateArguments& arguments,
+                const validate::Outcome& outcome) {
+  model::Origin origin;
+  origin.tool_version = DEADHEAT_VERSION;
+  origin.verb = "validate";
+  origin.arguments = arguments.trials.program;
+  origin.engine = "validate";
+  origin.input = arguments.input;
+  origin.counters = outcome.counters;
+  origin.problems = outcome.problems;
+  file.origins.push_back(std::move(origin));
+}
+
+int run_validate(ValidateArguments& arguments) {
+  if (arguments.trials.program.empty() == (arguments.process == 0))
+    return fail({"give a program after --, or --attach PID", "not both"});
+  if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
+  settle_paths(arguments.trials);
+  auto file = model::read_findings(arguments.input);
+  if (!file) return fail(file.error());
+  auto options = options_from(arguments);
+  if (!options) return fail(options.error(), kCannotRun);
+  const auto work = WorkFolder::create();
+  if (!work) return fail(work.error(), kCannotRun);
+  options->work = work.value()->path();
+  options->time = TimeBudget(arguments.trials.time_s);
+  options->repeat =
+      "deadheat validate " + shell_quoted({arguments.input}) +
+      (arguments.process != 0 ? " --attach PID" : " -- " + shell_quoted(arguments.trials.program));
+  CampaignStatus status;
+  options->progress = [&](const campaign::Progress& progress) { status.update(progress); };
+  options->say = [&](const std::string& line) { status.say(line); };
+  options->stopped = [] { return StopSignals::stopped(); };
+  const StopSignals signals;
+  auto outcome = arguments.process != 0
+                     ? validate::attach(*options, static_cast<pid_t>(arguments.process), *file)
+                     : validate::run(*options, *file);
+  status.end();
+  if (!outcome) return fail(outcome.error(), kCannotRun);
+  add_origin(*file, arguments, *outcome);
+  std::fprintf(stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
+               outcome->stopped       ? "; stopped"
+               : outcome->out_of_time ? "; out of time"
+                                      : "");
+  arguments.output.fails = arguments.trials.fails();
+  return exit_code(emit(*file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
+}
+
+void add_steering_options(CLI::App& app, ValidateArguments& arguments) {
+  const auto add = [&](const char* name, double& value, const char* help, const char* unit) {
+    app.add_option(name, value, help)->type_name(unit)->check(CLI::Range(0.0, 60000.0));
+  };
+  add("--tau", arguments.tau_ms, "a thread is first held back for so long", "MS");
+  add("--tau-step", arguments.tau_step_ms, "after each time-out so much longer", "MS");
+  add("--tau-most", arguments.tau_most_ms, "and at most so long", "MS");
+  add("--bound", arguments.bound_ms, "bytes are watched for at most so long", "MS");
+  app.add_option("--budget", arguments.budget_percent,
+                 "share of the time for slow paths and waits; 0: no limit (with --attach: 2)")
+      ->type_name("PERCENT")
+      ->check(CLI::Range(0.0, 100.0));
+  add("--standstill", arguments.standstill_ms,
+      "a thread is held back for at most so long in a second; 0: no limit (with --attach: the "
+      "largest tau)",
+      "MS");
+  app.add_flag("--no-steering", arguments.no_steering, "only watch; hold no thread back");
+}
+
+}  // namespace
+
+Verb validate_verb() {
+  return {
+      "validate", "validate candidates inside a program that was built for them",
+      "deadheat validate candidates.json --findings verdicts.json -- ./server --port 8080",
+      [](CLI::App& app) {
+        auto arguments = std::make_shared<ValidateArguments>();
+        app.add_option("findings", arguments->input,
+                       "findings.json with candidates; it stays as it is, see --findings")
+            ->type_name("FINDINGS")
+            ->required();
+        app.add_option("program", arguments->trials.program,
+                       "the program, built with deadheat-cc --candidates, and its arguments, after "
+                       "--")
+            ->type_name("PROGRAM");
+        app.add_option("--attach", arguments->process, "validate in this process, which runs")
+            ->type_name("PID");
+        app.add_option("--library", arguments->libraries,
+                       "a library that the program loads by itself, built in the same way; "
+                       "repeatable")
+            ->type_name("FILE")
+            ->allow_extra_args(false)
+            ->take_all();
+        app.add_option("--runs", arguments->runs, "at most so many executions or rounds; 0: all")
+            ->type_name("N");
+        app.add_option("--at-once", arguments->jobs_at_once, "jobs in one execution")
+            ->type_name("N")
+            ->check(CLI::Range(1, 16));
+        add_steering_options(app, *arguments);
+        TrialOptions& trials = arguments->trials;
+        trials.undisturbed = 2;
+        app.add_option("--time", trials.time_s, "at most so long in all; 0: no limit")
+            ->type_name("SECONDS")
+            ->check(CLI::Range(0.0, 1e9));
+        app.add_option("--timeout", trials.timeout_s,
+                       "an execution that takes longer hangs; 0: nobody says so")
+            ->type_name("SECONDS")
+            ->check(CLI::Range(0.0, 1e9));
+        app.add_option("--undisturbed", trials.undisturbed,
+                       "runs without interference, to compare exit status and output with")
+            ->type_name("N")
+            ->check(CLI::Range(1, 10000));
+        app.add_option("--checker", trials.checker,
+                       "a program that is given OUTPUT ERRORS STATUS and fails if it is wrong")
+            ->type_name("SCRIPT");
+        app.add_option("--input", trials.input, "a file for the program's standard input")
+            ->type_name("FILE");
+        app.add_option("--directory", trials.directory, "run the program there (default: here)")
+            ->type_name("FOLDER");
+        app.add_option("--only", trials.only, "try only this finding (DH-...); repeatable")
+            ->type_name("ID")
+            ->allow_extra_args(false)
+            ->take_all();
+        add_output_options(app, arguments->output);
+        return std::function<int()>([arguments, &app] {
+          be_gentle(*arguments, app);
+          return run_validate(*arguments);
+        });
+      }};
+}
+
+}  // namespace deadheat::apps

@@ -1,0 +1,57 @@
+// Which instructions of a module are sites of the candidates that the program is built to validate.
+//
+// The candidates come from another build: a site is found again by its identity (lib/model), its
+// kind of access, and, where several accesses of the module would do, the best of them: the same
+// place, else the same line, else the nearest line in the same function.
+#pragma once
+
+#include <llvm/ADT/MapVector.h>
+#include <llvm/IR/PassManager.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "lib/validate/list.h"
+
+namespace llvm {
+class Instruction;
+class Module;
+class Value;
+}  // namespace llvm
+
+namespace deadheat::pass {
+
+// One access that an instruction makes: a copy makes two.
+struct Reach {
+  llvm::Value* pointer = nullptr;
+  llvm::Value* length = nullptr;  // null: `size` bytes
+  uint64_t size = 0;
+  bool write = false, read = false, atomic = false, frees = false;
+};
+
+struct Check {
+  uint32_t site = 0;
+  Reach reach;
+};
+
+struct SiteFate {
+  uint32_t fate = 0;  // DHV_FATE_*; 0: nothing of this module
+  uint32_t line = 0, count = 0;
+};
+
+struct FoundSites {
+  llvm::MapVector<llvm::Instruction*, std::vector<Check>> checks;
+  std::map<uint32_t, SiteFate> fates;  // by number of the site
+};
+
+FoundSites find_sites(llvm::Module& module, const validate::List& list);
+
+void instrument_for_validation(llvm::Module& module, llvm::FunctionAnalysisManager& manager,
+                               const validate::List& list);
+
+// Whether the load only waits, in an empty loop, for somebody else to change what it loads.
+bool only_waits(const llvm::Instruction& load);
+
+}  // namespace deadheat::pass

@@ -1,0 +1,65 @@
+// What run and attach share: which of the file's candidates the program can validate, their
+// courses, and the evidence that goes into the file.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/validate/listener.h"
+#include "lib/validate/validate.h"
+
+namespace deadheat::validate {
+
+class Campaign {
+ public:
+  static Result<Campaign> begin(const Options& options, model::FindingsFile& file,
+                                uint64_t fingerprint = 0);
+
+  const CompiledList& list() const { return built_.list; }
+  const std::string& key() const { return key_; }
+
+  struct Job {
+    size_t course = 0;
+    Attempt attempt;
+    Wish wish;
+  };
+  // Up to `most` jobs of different candidates; those that were tried least come first.
+  std::vector<Job> next_jobs(size_t most, const std::string& execution);
+  Orders orders_for(const std::vector<Job>& jobs) const;
+
+  void learn(const Page& page);
+  // Adds the job's evidence; `consequence` is what the execution did, if this job may be its cause.
+  void take(const Job& job, const Answer* answer, const model::Consequence& consequence);
+  bool decided() const;
+  // Candidates that are over without having met: why.
+  void say_last_words();
+  void fill(Outcome& outcome) const;
+  void count(const dhv_counters& counters);
+  uint64_t refused = 0;
+
+ private:
+  Campaign(const Options& options, model::FindingsFile& file, List list, Built built);
+  void make_courses(const Mapping& mapping);
+  void leave_out(size_t finding, const std::string& why, uint64_t& counter);
+  std::string evidence_id(const std::string& execution, size_t finding) const;
+
+  struct Tried {
+    size_t finding;
+    Course course;
+    std::pair<uint32_t, uint32_t> sites;
+    bool over = false;
+  };
+
+  const Options* options_;
+  model::FindingsFile* file_;
+  List wanted_;
+  Built built_;
+  std::string key_;
+  std::vector<Tried> courses_;
+  uint64_t attempts_ = 0, elsewhere_ = 0, gone_ = 0, spins_ = 0, restored_ = 0;
+  dhv_counters counters_ = {};
+};
+
+}  // namespace deadheat::validate

@@ -1,0 +1,114 @@
+#include "runtime/validate/infer.h"
+
+#include "runtime/common/os.h"
+#include "runtime/validate/page.h"
+
+namespace deadheat::runtime {
+
+Record* records;
+
+namespace {
+
+// After so many changes a site is looked at once in kSample: a site that runs over an array changes
+// with every access. What is passed over is counted.
+constexpr uint32_t kEnoughChanges = 4096, kSample = 64;
+struct Partner {
+  uint32_t site, candidate;
+};
+
+Partner* partners;
+uint8_t* promoted;  // our own copy: the page's may be written by others
+
+void add_fact(uint8_t& fact, uint8_t bits) {
+  if ((__atomic_load_n(&fact, __ATOMIC_RELAXED) & bits) != bits)
+    __atomic_fetch_or(&fact, bits, __ATOMIC_RELAXED);
+}
+
+// Nothing more to learn: all candidates of the site are promoted.
+void rest_if_done(uint32_t site) {
+  const Record& record = records[site];
+  for (uint32_t i = 0; i < record.partner_count; ++i)
+    if (promoted[partners[record.partners + i].candidate] == 0) return;
+  remove_state(site, DHV_STATE_INFER);
+}
+
+void compare(uint32_t site, uint64_t mine, size_t size, const Partner& partner, uint64_t other,
+             uint32_t other_size) {
+  if (other == 0) return;
+  const uint64_t a = mine & kAddressMask, b = other & kAddressMask;
+  if (a >= b + other_size || b >= a + size) return;
+  const bool apart = mine >> kAddressBits != other >> kAddressBits;
+  add_fact(candidate_facts()[partner.candidate],
+           apart ? DHV_CANDIDATE_SAME_BYTES | DHV_CANDIDATE_PROMOTED : DHV_CANDIDATE_SAME_BYTES);
+  if (!apart) return;
+  __atomic_store_n(&promoted[partner.candidate], 1, __ATOMIC_RELAXED);
+  rest_if_done(site);
+  rest_if_done(partner.site);
+}
+
+}  // namespace
+
+bool infer_start() {
+  const size_t sites = site_count(), candidates = pair_count();
+  records = static_cast<Record*>(map_memory(sites * sizeof(Record)));
+  partners = static_cast<Partner*>(map_memory((2 * candidates + 1) * sizeof(Partner)));
+  promoted = static_cast<uint8_t*>(map_memory(candidates + 1));
+  if (records == nullptr || partners == nullptr || promoted == nullptr) return false;
+  for (size_t i = 0; i < candidates; ++i)
+    for (const uint32_t site : pairs()[i].sites) {
+      if (site == 0 || site >= sites) return false;
+      ++records[site].partner_count;
+    }
+  uint32_t next = 0;
+  for (size_t site = 0; site < sites; ++site) {
+    records[site].partners = next;
+    next += records[site].partner_count;
+    records[site].partner_count = 0;
+  }
+  for (uint32_t i = 0; i < candidates; ++i)
+    for (int role = 0; role < 2; ++role) {
+      Record& record = records[pairs()[i].sites[role]];
+      partners[record.partners + record.partner_count++] = {pairs()[i].sites[1 - role], i};
+    }
+  return true;
+}
+
+void infer(Thread& self, uint32_t site, Address begin, size_t size) {
+  Record& record = records[site];
+  const uint64_t last = __atomic_load_n(&record.last, __ATOMIC_RELAXED);
+  const uint64_t mine = word_of(self, begin);
+  if (last == mine) return;
+  if (record.changes >= kEnoughChanges) {
+    if (++self.skipped % kSample != 0) return;
+    count(page()->counters.sampled_out, kSample - 1);
+  } else {
+    __atomic_store_n(&record.changes, record.changes + 1, __ATOMIC_RELAXED);
+  }
+  __atomic_store_n(&record.size, static_cast<uint32_t>(size), __ATOMIC_RELAXED);
+  __atomic_store_n(&record.last, mine, __ATOMIC_RELAXED);
+  uint8_t fact = DHV_SITE_REACHED;
+  if (last != 0 && last >> kAddressBits != mine >> kAddressBits) fact |= DHV_SITE_SEVERAL_THREADS;
+  add_fact(site_facts()[site], fact);
+  for (uint32_t i = 0; i < record.partner_count; ++i) {
+    const Partner& partner = partners[record.partners + i];
+    if (partner.site == site) {
+      compare(site, mine, size, partner, last, static_cast<uint32_t>(size));
+    } else {
+      const Record& other = records[partner.site];
+      compare(site, mine, size, partner, __atomic_load_n(&other.last, __ATOMIC_RELAXED),
+              __atomic_load_n(&other.size, __ATOMIC_RELAXED));
+    }
+  }
+}
+
+bool is_promoted(uint32_t candidate) {
+  return __atomic_load_n(&promoted[candidate], __ATOMIC_RELAXED) != 0;
+}
+
+void infer_after_fork() {
+  for (uint32_t site = 0; site < site_count(); ++site)
+    records[site].last = records[site].changes = 0;
+  for (uint32_t i = 0; i < pair_count(); ++i) promoted[i] = 0;
+}
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,41 @@
+// Jobs, watches and steering: what happens at an access whose site a job names.
+//
+// A job is a candidate in a wished order. The first of its accesses that is reached begins a watch
+// of its bytes; an access of the other site there, by another thread, ends it: ordered after the
+// first (NoRace) or not (Race). Where the wished order is about to be missed, the thread is held
+// back for at most tau; an access of the other site to the same bytes meanwhile is a race that both
+// threads were seen at, whatever the synchronisation.
+//
+// An answer only becomes stronger. A job is over when it is a race or a strong NoRace.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "runtime/validate/thread.h"
+
+namespace deadheat::runtime {
+
+struct Range {
+  Address begin, end;
+  bool write, atomic;
+  bool overlaps(Address from, Address to) const { return begin < to && from < end; }
+  // At least one changes the bytes, and not both are atomic.
+  bool conflicts(const Range& other) const {
+    return overlaps(other.begin, other.end) && (write || other.write) && !(atomic && other.atomic);
+  }
+};
+
+extern bool jobs_active;  // some job is: locks are noted
+
+void job_access(Thread& self, uint32_t site, const Range& bytes);
+void job_access_made(Thread& self);
+
+void thread_begins(Thread& created, const Thread* parent);
+void thread_is_over(Thread& ended);
+void thread_was_joined(Thread& self, Thread& joined);
+void memory_is_gone(Address begin, size_t size);
+void jobs_after_fork(Thread& self);
+inline uint64_t cycles() { return __builtin_ia32_rdtsc(); }
+
+}  // namespace deadheat::runtime

@@ -1,0 +1,45 @@
+// A thread as validation sees it: which watched accesses it is known to come after, the regions of
+// uninstrumented code that it is in, and the locks that it holds while jobs are at work.
+#pragma once
+
+#include "runtime/common/thread.h"
+
+namespace deadheat::runtime {
+
+inline constexpr uint32_t kMaxHeld = 16;     // more locks are counted and not compared
+inline constexpr uint32_t kMaxRegions = 32;  // deeper ones count as open for good
+
+// A set of watched accesses, a bit each.
+struct Reached {
+  uint64_t ordered = 0;  // after them by synchronisation that we saw
+  uint64_t maybe = 0;    // after them if code that we do not see synchronised where it could have
+  bool any() const { return (ordered | maybe) != 0; }
+};
+
+struct Thread {
+  ThreadCommon common;
+  Thread *next = nullptr, *previous = nullptr;  // of all that live
+  uint32_t ignore_reads = 0, ignore_writes = 0, ignore_sync = 0;
+
+  uint32_t epoch = 0;  // what `reached` belongs to (order.h)
+  Reached reached;
+  Reached at_release_fence, before_acquire_fence;
+  uint32_t tracked = 0;  // synchronisation operations, for the look at the clock now and then
+
+  // Where the stack was when each open region began: a frame that was left by a jump or an
+  // exception closes its region.
+  Address regions[kMaxRegions] = {};
+  uint32_t region_count = 0;
+
+  Address held[kMaxHeld] = {};
+  uint32_t held_count = 0;
+
+  bool waits = false;  // held back by steering: what a signal handler does then is not looked at
+  uint32_t wakes = 0;  // the thread held back at this slot + 1 waits for our access to be made
+  uint32_t wakes_turn = 0;
+  uint64_t second_ns = 0;  // begin of the second in which `stood_us` was spent
+  uint32_t stood_us = 0;
+  uint32_t skipped = 0;  // accesses that inference passed over since the last it took
+};
+
+}  // namespace deadheat::runtime

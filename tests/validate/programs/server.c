@@ -1,0 +1,41 @@
+/* Serves until it reads a line: `threads` threads add to a plain and to a locked counter. Prints
+ * its process id, and at the end whether the locked one is right. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static long plain, locked;
+static atomic_long truth;
+static atomic_int stop;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static void* serve(void* unused) {
+  while (!atomic_load(&stop)) {
+    plain = plain + 1;
+    pthread_mutex_lock(&lock);
+    locked = locked + 1;
+    pthread_mutex_unlock(&lock);
+    atomic_fetch_add(&truth, 1);
+    usleep(100);
+  }
+  return unused;
+}
+
+int main(int argc, char** argv) {
+  int count = argc > 1 ? atoi(argv[1]) : 4;
+  pthread_t* threads = calloc((size_t)count, sizeof *threads);
+  pthread_attr_t small;
+  pthread_attr_init(&small);
+  pthread_attr_setstacksize(&small, 64 * 1024);
+  for (int i = 0; i < count; ++i)
+    if (pthread_create(&threads[i], &small, serve, 0) != 0) return 3;
+  printf("%d\n", (int)getpid());
+  fflush(stdout);
+  (void)getchar();
+  atomic_store(&stop, 1);
+  for (int i = 0; i < count; ++i) pthread_join(threads[i], 0);
+  printf(locked == atomic_load(&truth) ? "right\n" : "wrong\n");
+  return locked == atomic_load(&truth) ? 0 : 1;
+}
