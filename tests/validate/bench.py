@@ -58,5 +58,10 @@ class Validation(unittest.TestCase):
                 findings = json.load(file)["findings"]
         return done.returncode, findings, done.stdout + done.stderr
 
+    def only(self, findings, text):
+        """The finding, or why there is none."""
+        self.assertEqual(len(findings), 1, text)
+        return findings[0]
+
     def state(self, finding):
         return finding["verdict"]["state"]
