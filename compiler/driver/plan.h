@@ -12,14 +12,14 @@ namespace deadheat::driver {
 
 // What an installation has to offer, beside the wrapper in ../lib/deadheat.
 struct Installation {
-  std::string folder;          // .../lib/deadheat
-  bool has_library = false;    // libdeadheat.so
-  bool has_specs = false;      // gcc.specs
-  int plugin_major = 0;        // clang version that deadheat_pass.so was built for; 0: no plugin
-  int keeper_major = 0;        // the same of deadheat_keep.so, which keeps bitcode for scan
-  bool keeps_bitcode = false;  // --scan
-  int validator_major = 0;     // of deadheat_validate.so, which instruments candidates only
-  std::string candidates = {};      // --candidates FILE: build for validation; empty: for detection
+  std::string folder;           // .../lib/deadheat
+  bool has_library = false;     // libdeadheat.so
+  bool has_specs = false;       // gcc.specs
+  int plugin_major = 0;         // clang version that deadheat_pass.so was built for; 0: no plugin
+  int keeper_major = 0;         // the same of deadheat_keep.so, which keeps bitcode for scan
+  bool keeps_bitcode = false;   // --scan
+  int validator_major = 0;      // of deadheat_validate.so, which instruments candidates only
+  std::string candidates = {};  // --candidates FILE: build for validation; empty: for detection
 };
 
 struct Plan {

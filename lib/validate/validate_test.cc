@@ -49,7 +49,8 @@ TEST(List, EvidenceDoesNotChangeIt) {
 
 TEST(List, RoundTrip) {
   const List list = make_list(some_findings());
-  const std::vector<CompiledList> read = decode(encode(list) + std::string(16, '\0') + encode(list));
+  const std::vector<CompiledList> read =
+      decode(encode(list) + std::string(16, '\0') + encode(list));
   ASSERT_EQ(read.size(), 2U);
   EXPECT_EQ(read[1].fingerprint, list.fingerprint);
   EXPECT_EQ(read[1].pairs, list.pairs);
@@ -140,8 +141,7 @@ TEST(Course, WhatNeverMeetsIsGivenUpWithItsReason) {
     const auto word = course.last_word(attempt);
     ASSERT_TRUE(word.has_value());
     EXPECT_NE(word->why.find(words), std::string::npos) << word->why;
-    EXPECT_EQ(word->outcome,
-              reached ? model::Outcome::kNoRace : model::Outcome::kNotSeen);
+    EXPECT_EQ(word->outcome, reached ? model::Outcome::kNoRace : model::Outcome::kNotSeen);
   }
 }
 

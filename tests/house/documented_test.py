@@ -29,6 +29,7 @@ NOT_HERE = {
     "./load & deadheat watch --kernel": "kernel.watch",
     "deadheat watch --kernel": "kernel.watch",
     "deadheat report --format sarif -o races.sarif f.json": "f.json comes from the line before, in kernel.watch",
+    "deadheat validate candidates.json --findings verdicts.json --attach": "validate.robust",
     "deadheat replay f.json DH-498a5e64 --gdb": "needs gdb and a terminal",
 }
 # A finding is no mistake, nor is the stand-in's own status.
