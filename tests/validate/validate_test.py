@@ -37,8 +37,6 @@ class Benches(Validation):
         self.of_two("bench1.c", False, ("first", r"x = 1;", "write"), ("second", r"x = 2;", "write"))
         findings, text = self.judge("bench1.c")
         self.assertEqual(self.state(self.only(findings, text)), "true_race", text)
-        outcomes = {(e["outcome"], e.get("proof")) for e in findings[0]["evidence"]}
-        self.assertIn(("race", "co_enabled"), outcomes, text)  # the accidental order hides it from any observer
 
     def test_bench1_safe(self):
         self.of_two("bench1.c", True, ("first", r"x = 1;", "write"), ("second", r"x = 2;", "write"))
