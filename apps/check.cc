@@ -68,13 +68,14 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
   const std::string program =
       fs::absolute(fs::path(arguments.keep) / fs::path(source).stem()).string();
   const bool is_c = fs::path(source).extension() == ".c";
-  const std::vector<std::string> words = {self_folder() + (is_c ? "/deadheat-cc" : "/deadheat-c++"),
-                                          "-g",
-                                          "-O1",
-                                          "-pthread",
-                                          fs::absolute(source).string(),
-                                          "-o",
-                                          program};
+  std::vector<std::string> words = {self_folder() + (is_c ? "/deadheat-cc" : "/deadheat-c++"),
+                                    "-g",
+                                    "-O1",
+                                    "-pthread",
+                                    fs::absolute(source).string(),
+                                    "-o",
+                                    program};
+  if (arguments.find.scan) words.emplace_back("--scan");
   say("building %s\n", source.c_str());
   auto step = run_step(work, {}, words, TimeBudget::kNoLimit);
   if (!step) return step.error();
@@ -208,6 +209,9 @@ Verb check_verb() {
             app.add_flag(
                 "--orders", arguments->find.orders,
                 "also try other orders of lock acquisitions and atomic accesses, for failures");
+            app.add_flag("--static", arguments->find.scan,
+                         "also try what deadheat scan suspects; the program must be built with "
+                         "deadheat-cc --scan");
             app.add_option("--runs", arguments->find.runs,
                            "run the program up to so often while no candidate is found, if that "
                            "takes less than a tenth of --time")

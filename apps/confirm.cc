@@ -8,7 +8,7 @@
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
-#include "lib/model/json.h"
+#include "lib/model/candidate_list.h"
 
 namespace deadheat::apps {
 namespace {
@@ -22,41 +22,49 @@ struct ConfirmArguments {
 int run_confirm(ConfirmArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   settle_paths(arguments.trials);
-  auto file = model::read_findings(arguments.input);
-  if (!file) return fail(file.error());
+  auto candidates = model::read_candidates(arguments.input);
+  if (!candidates) return fail(candidates.error());
+  model::FindingsFile& file = candidates->file;
+  if (candidates->listed) model::set_program(file, arguments.trials.program.at(0));
+  // A list that somebody wrote is not replaced by findings.
   if (arguments.output.findings.empty() && arguments.input != "-")
-    arguments.output.findings = arguments.input;
+    arguments.output.findings = arguments.input + (candidates->listed ? ".findings.json" : "");
+  const char* more = candidates->listed ? "deadheat confirm with the findings goes on from here"
+                                        : "the same command goes on from here";
   const TimeBudget budget(arguments.trials.time_s);
   auto outcome =
-      confirm_findings(*file, arguments.trials, arguments.output.findings, "confirm", budget, {});
+      confirm_findings(file, arguments.trials, arguments.output.findings, "confirm", budget, {});
   if (!outcome) return fail(outcome.error(), kCannotRun);
-  say("%s%s\n", status_words(outcome->progress).c_str(),
-      outcome->stopped       ? "; stopped: the same command goes on from here"
-      : outcome->out_of_time ? "; out of time: the same command goes on from here"
-                             : "");
+  say("%s%s%s\n", status_words(outcome->progress).c_str(),
+      outcome->stopped       ? "; stopped: "
+      : outcome->out_of_time ? "; out of time: "
+                             : "",
+      outcome->stopped || outcome->out_of_time ? more : "");
   arguments.output.fails = arguments.trials.fails();
-  return exit_code(emit(*file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
+  return exit_code(emit(file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
 }
 
 }  // namespace
 
 Verb confirm_verb() {
-  return {"confirm", "make the races of a findings file happen, and say what they do",
-          "deadheat confirm findings.json -o report.html -- ./server --port 8080",
-          [](CLI::App& app) {
-            auto arguments = std::make_shared<ConfirmArguments>();
-            app.add_option("findings", arguments->input,
-                           "findings.json; the evidence is added to it, or goes to --findings")
-                ->type_name("FINDINGS")
-                ->required();
-            app.add_option("program", arguments->trials.program,
-                           "the program and its arguments, after --")
-                ->type_name("PROGRAM")
-                ->required();
-            add_trial_options(app, arguments->trials);
-            add_output_options(app, arguments->output);
-            return std::function<int()>([arguments] { return run_confirm(*arguments); });
-          }};
+  return {
+      "confirm", "make the races of a findings file happen, and say what they do",
+      "deadheat confirm findings.json -o report.html -- ./server --port 8080", [](CLI::App& app) {
+        auto arguments = std::make_shared<ConfirmArguments>();
+        app.add_option(
+               "findings", arguments->input,
+               "findings.json; the evidence is added to it, or goes to --findings. Or a plain list "
+               "of FILE:LINE pairs")
+            ->type_name("FINDINGS")
+            ->required();
+        app.add_option("program", arguments->trials.program,
+                       "the program and its arguments, after --")
+            ->type_name("PROGRAM")
+            ->required();
+        add_trial_options(app, arguments->trials);
+        add_output_options(app, arguments->output);
+        return std::function<int()>([arguments] { return run_confirm(*arguments); });
+      }};
 }
 
 }  // namespace deadheat::apps

@@ -38,8 +38,12 @@ class Finder {
       const double enough_s = std::min(kRunsWithoutLimit_s, budget_.total_s() * kPartOfAllRuns);
       if (!out_.ran || out_.stopped || !out_.file.findings.empty() || round >= how_.runs ||
           budget_.used_s() >= enough_s)
-        return std::move(out_);
+        break;
     }
+    if (out_.ran && !out_.stopped && how_.scan)
+      if (const Status done = scan(); !done) return done.error();
+    out_.stopped = StopSignals::stopped();
+    return std::move(out_);
   }
 
  private:
@@ -114,6 +118,24 @@ class Finder {
     if (step->cut) return not_done("the recording was not analysed to its end (" + engine + ")");
     show_own_lines(step->errors);  // the run's findings are still worth confirming
     return Ok{};
+  }
+
+  // What the program's bitcode says, without a run. Runs come first: what they saw is confirmed
+  // before suspicions are.
+  Status scan() {
+    if (over()) return not_done("the program was not scanned");
+    std::fputs("deadheat: looking for candidates in the program's bitcode\n", stderr);
+    const std::string path = how_.work + "/scan.json";
+    auto step = run_step(how_.work, options_,
+                         {self_, "scan", options_.program.at(0), "--findings", path, "--format",
+                          "json", "-o", how_.work + "/report.json"},
+                         budget_.share_s(kPartOfRun, kFindTimeout_s));
+    if (!step) return step.error();
+    std::error_code error;
+    if (step->status == 0 && std::filesystem::exists(path, error)) return add_found(path);
+    if (step->cut) return not_done("the program was not scanned to its end");
+    show_own_lines(step->errors);
+    return not_done("the program could not be scanned");
   }
 
   Status not_done(const std::string& what) {

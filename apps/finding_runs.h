@@ -3,7 +3,7 @@
 // What is found stays found: a run that must end because the time is over, or because the user says
 // so, still tells what it saw. While nothing is found the program runs again, since another run may
 // take another schedule: at most `runs` times, and only while the runs so far took less than a
-// tenth of the time there is (a minute, if it has no limit).
+// tenth of the time there is (a minute, if it has no limit). A static scan comes last, if wanted.
 #pragma once
 
 #include <string>
@@ -18,6 +18,7 @@ namespace deadheat::apps {
 
 struct FindOptions {
   bool orders = false;  // also pairs of locks and atomics
+  bool scan = false;    // also what the program's bitcode suggests
   uint64_t runs = 5;
   std::string work;  // a folder for our files
 };

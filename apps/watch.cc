@@ -16,7 +16,7 @@
 #include "apps/watch_kernel.h"
 #include "lib/base/text.h"
 #include "lib/live/places.h"
-#include "lib/model/json.h"
+#include "lib/model/candidate_list.h"
 #include "lib/sampler/announce.h"
 #include "lib/sampler/findings.h"
 #include "lib/sampler/ptrace/guard.h"
@@ -192,9 +192,9 @@ int run_watch(WatchArguments& arguments) {
     return fail({"--standstill below half of --delay lets no thread stand at all",
                  "as in --standstill 5, or 0 for no bound"});
   if (!arguments.candidates.empty()) {
-    auto file = model::read_findings(arguments.candidates);
-    if (!file) return fail(file.error());
-    const auto suspects = std::make_shared<sampler::Suspects>(*file);
+    auto candidates = model::read_candidates(arguments.candidates);
+    if (!candidates) return fail(candidates.error());
+    const auto suspects = std::make_shared<sampler::Suspects>(candidates->file);
     arguments.session.suspected = [suspects](const sampler::ModuleCode& code) {
       return suspects->in(code);
     };
@@ -235,7 +235,8 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
       ->allow_extra_args(false)
       ->take_all();
   app.add_option("--candidates", arguments.candidates,
-                 "findings.json of another finder: half of the breakpoints go to its sites")
+                 "findings.json of another finder, or a plain list of FILE:LINE pairs: half of the "
+                 "breakpoints go to its sites")
       ->type_name("FINDINGS");
   arguments.delay =
       app.add_option("--delay", arguments.delay_ms,

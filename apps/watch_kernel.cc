@@ -12,7 +12,7 @@
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/model/json.h"
+#include "lib/model/candidate_list.h"
 #include "lib/sampler/kernel/kernel_findings.h"
 #include "lib/sampler/kernel/kernel_suspects.h"
 
@@ -96,9 +96,9 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
                  "information, as in /usr/lib/debug/boot"});
   model::FindingsFile candidates;
   if (!wanted.candidates.empty()) {
-    auto file = model::read_findings(wanted.candidates);
-    if (!file) return fail(file.error());
-    candidates = std::move(file).value();
+    auto read = model::read_candidates(wanted.candidates);
+    if (!read) return fail(read.error());
+    candidates = std::move(read->file);
   }
   auto device = sampler::open_kernel_device();
   if (!device) return fail(device.error(), kCannotRun);

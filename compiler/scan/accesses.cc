@@ -49,6 +49,37 @@ void AccessFinder::find_escapes() {
       }
     }
   close(escaped_);
+  find_exposed();
+}
+
+void AccessFinder::find_exposed() {
+  const Locations& locations = points_to_.locations();
+  for (const llvm::Value* value : points_to_.given_away())
+    for (const Location location : points_to_.of(value))
+      exposed_.insert(locations.object_of(location));
+  close(exposed_);
+  std::vector<const llvm::Function*> work;
+  for (const ObjectId id : exposed_)
+    if (const auto* function = llvm::dyn_cast<llvm::Function>(locations.object(id).site))
+      if (locations.object(id).kind == ObjectKind::kFunction && foreign_.insert(function).second)
+        work.push_back(function);
+  while (!work.empty()) {
+    const llvm::Function* function = work.back();
+    work.pop_back();
+    for (const llvm::Instruction& one : llvm::instructions(*function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one))
+        for (const llvm::Function* callee : points_to_.callees(*call))
+          if (foreign_.insert(callee).second) work.push_back(callee);
+  }
+}
+
+bool AccessFinder::touches_exposed(const llvm::Value* pointer) {
+  const Locations& locations = points_to_.locations();
+  for (const Location location : points_to_.of(pointer))
+    if (is_exposed(locations.object_of(location)) ||
+        locations.of(location).kind == ObjectKind::kExternal)
+      return true;
+  return false;
 }
 
 bool AccessFinder::argument_leaks(const llvm::Function& function, unsigned number) {
@@ -63,7 +94,7 @@ bool AccessFinder::keeps_private(const llvm::CallBase& call, unsigned number) {
   if (const Model* model = points_to_.model_of(call)) {
     for (const Clause& clause : *model)
       if ((clause.effect == Effect::kSpawn && clause.c == static_cast<int>(number)) ||
-          clause.effect == Effect::kCalls)
+          clause.effect == Effect::kCalls || clause.effect == Effect::kRegisters)
         return false;
     const llvm::StringRef name = call.getCalledFunction()->getName();
     return name != "__kmpc_fork_call" && name != "pthread_setspecific";
@@ -149,9 +180,8 @@ Proof AccessFinder::judge(Access& access) {
   for (const Location location : points_to_.of(access.pointer)) {
     const Object& object = locations.of(location);
     any = true;
-    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object.site);
     const bool escaped = escapes(locations.object_of(location));
-    constant &= (global != nullptr && global->isConstant()) || object.kind == ObjectKind::kFunction;
+    constant &= object.constant || object.kind == ObjectKind::kFunction;
     local &= object.kind == ObjectKind::kThreadLocal && !escaped;
     hidden &= !escaped;
   }
@@ -176,8 +206,13 @@ void AccessFinder::add(const llvm::Instruction& at, AccessKind kind, const llvm:
   access.sync = sync;
   const Proof proof = judge(access);
   // A copy has two accesses: it is as safe as the less safe one.
-  const auto [entry, fresh] = proofs_.try_emplace(&at, proof);
-  if (!fresh && proof == Proof::kNone) entry->second = proof;
+  // What is not published yet is judged by the way it is published, which a fact cannot rely on.
+  const bool certain =
+      proof == Proof::kConstant ||
+      (proof != Proof::kFresh && proof != Proof::kNone && !touches_exposed(pointer));
+  const Proof fact = certain ? proof : Proof::kNone;
+  const auto [entry, fresh] = proofs_.try_emplace(&at, fact);
+  if (!fresh && fact == Proof::kNone) entry->second = fact;
   if (proof != Proof::kNone) return;
   access.path = paths_.of(pointer);
   for (PathId path = access.path;
@@ -198,6 +233,10 @@ void AccessFinder::add_call(const llvm::CallBase& call, std::vector<Access>& out
   }
   const Model* model = points_to_.model_of(call);
   if (model == nullptr) return;
+  // A string is of a known size; of what other functions touch, only the beginning is known.
+  constexpr uint64_t kStringSize = 32;
+  const llvm::StringRef name = call.getCalledFunction()->getName();
+  const uint64_t size = name.contains("12basic_stringI") ? kStringSize : 0;
   for (const Clause& clause : *model) {
     if (clause.a < 0 || static_cast<unsigned>(clause.a) >= call.arg_size()) continue;
     const llvm::Value* argument = call.getArgOperand(static_cast<unsigned>(clause.a));
@@ -205,8 +244,8 @@ void AccessFinder::add_call(const llvm::CallBase& call, std::vector<Access>& out
     if (clause.effect == Effect::kLock || clause.effect == Effect::kUnlock ||
         clause.effect == Effect::kSignal)
       add(call, AccessKind::kAtomicRead, argument, 1, out, true);
-    if (clause.effect == Effect::kReads) add(call, AccessKind::kRead, argument, 0, out);
-    if (clause.effect == Effect::kWrites) add(call, AccessKind::kWrite, argument, 0, out);
+    if (clause.effect == Effect::kReads) add(call, AccessKind::kRead, argument, size, out);
+    if (clause.effect == Effect::kWrites) add(call, AccessKind::kWrite, argument, size, out);
     if (clause.effect == Effect::kFree || clause.effect == Effect::kRealloc)
       add(call, AccessKind::kFree, argument, 0, out);
   }

@@ -38,6 +38,11 @@ class AccessFinder {
   // Whether other threads can reach an object: through globals, or only as what a thread was given.
   bool escapes(ObjectId object) const { return escaped_.count(object) > 0; }
   bool escapes_through_global(ObjectId object) const { return global_.count(object) > 0; }
+  // Whether code without bitcode can reach it, or calls it in a thread of its own choice: nothing
+  // is proven of those.
+  bool is_exposed(ObjectId object) const { return exposed_.count(object) > 0; }
+  bool is_exposed(const llvm::Function* function) const { return foreign_.count(function) > 0; }
+  bool touches_exposed(const llvm::Value* pointer);
   // Whether `call` gives argument `number` to nobody else before it returns.
   bool keeps_private(const llvm::CallBase& call, unsigned number);
   // Whether the object behind `value` is private at `at`: made in this function, or the given
@@ -51,6 +56,7 @@ class AccessFinder {
     std::set<const llvm::BasicBlock*> after;
   };
   void find_escapes();
+  void find_exposed();
   void close(std::set<ObjectId>& objects);
   const Leaks& leaks(const llvm::Value* root);
   bool argument_leaks(const llvm::Function& function, unsigned number);
@@ -61,7 +67,8 @@ class AccessFinder {
 
   PointsTo& points_to_;
   Paths& paths_;
-  std::set<ObjectId> escaped_, global_;
+  std::set<ObjectId> escaped_, global_, exposed_;
+  std::set<const llvm::Function*> foreign_;
   std::map<const llvm::Value*, Leaks> leaks_;
   std::map<std::pair<const llvm::Function*, unsigned>, bool> argument_leaks_;
   std::map<const llvm::Instruction*, Proof> proofs_;

@@ -44,6 +44,20 @@ bool only_passes_on(const llvm::Value* value, std::set<const llvm::Value*>& visi
   return any = true;
 }
 
+// object->vtable[slot](object, ...)
+bool is_virtual_call(const llvm::CallBase& call, const llvm::DataLayout& layout, Offsets& slot) {
+  const auto* method = llvm::dyn_cast<llvm::LoadInst>(call.getCalledOperand());
+  if (method == nullptr || call.arg_size() == 0) return false;
+  const llvm::Value* place = method->getPointerOperand();
+  if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(place)) {
+    slot = offsets_of(*gep, layout);
+    if (slot.varies) return false;
+    place = gep->getPointerOperand();
+  }
+  const auto* table = llvm::dyn_cast<llvm::LoadInst>(place);
+  return table != nullptr && table->getPointerOperand() == call.getArgOperand(0);
+}
+
 }  // namespace
 
 void ConstraintBuilder::build() {
@@ -155,7 +169,11 @@ void ConstraintBuilder::visitAtomicCmpXchgInst(llvm::AtomicCmpXchgInst& update) 
 }
 
 void ConstraintBuilder::visitGetElementPtrInst(llvm::GetElementPtrInst& gep) {
-  const Offsets by = offsets_of(llvm::cast<llvm::GEPOperator>(gep), locations_.layout());
+  Offsets by = offsets_of(llvm::cast<llvm::GEPOperator>(gep), locations_.layout());
+  // p = p + 1 in a loop walks through an array: all its elements are one.
+  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(gep.getPointerOperand()))
+    for (const llvm::Value* incoming : phi->incoming_values())
+      if (incoming == &gep) by = {0, by.fields + by.elements, by.varies};
   solver_.step(result_.node(&gep), result_.node(gep.getPointerOperand()), by.fields, by.elements);
 }
 
@@ -198,6 +216,32 @@ void ConstraintBuilder::call_back(const llvm::CallBase& call, int function, Effe
   });
 }
 
+void ConstraintBuilder::call_any(const llvm::CallBase& call, Node functions, Node data) {
+  solver_.watch(functions, [this_result = &result_, &call, data](Location location) {
+    const Object& object = this_result->locations_.of(location);
+    if (object.kind != ObjectKind::kFunction) return;
+    auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
+    if (!found->isDeclaration()) this_result->start_with_any(call, *found, data);
+  });
+}
+
+// A function that is given to a library is called by it, with whatever else the library was given:
+// now, in this thread. (That it may keep it for another thread is not followed.)
+void ConstraintBuilder::unknown_call(const llvm::CallBase& call, const llvm::Function& callee) {
+  ++result_.unknown_[callee.getName().str()];
+  const Node given = solver_.add_node();
+  for (const llvm::Value* argument : call.args()) {
+    if (!argument->getType()->isPointerTy() || llvm::isa<llvm::ConstantPointerNull>(argument))
+      continue;
+    result_.given_away_.push_back(argument);
+    solver_.copy(given, result_.node(argument));
+  }
+  call_any(call, given, given);
+  if (carries_pointers(call.getType()))
+    solver_.contains(result_.node(&call),
+                     *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
+}
+
 void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& clause) {
   switch (clause.effect) {
     case Effect::kAlloc:
@@ -233,6 +277,11 @@ void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& c
     case Effect::kCalls:
       return call_back(call, clause.a, clause.effect, argument(call, clause.b),
                        clause.c < 0 ? 0 : static_cast<unsigned>(clause.c));
+    case Effect::kRegisters:
+      solver_.copy(result_.registered_, argument(call, clause.a));
+      return solver_.copy(result_.registered_data_, argument(call, clause.b));
+    case Effect::kDispatches:
+      return call_any(call, result_.registered_, result_.registered_data_);
     default:
       return;
   }
@@ -252,6 +301,13 @@ void ConstraintBuilder::model(const llvm::CallBase& call, const Model& model) {
     if (llvm::getConstantStringInfo(call.getArgOperand(1), symbol))
       if (const llvm::GlobalValue* found = result_.module_.getNamedValue(symbol))
         solver_.copy(result_.node(&call), result_.node(found));
+  } else if (name == "__kmpc_omp_task_alloc") {
+    // entry(thread id, task): the task begins with a pointer to what its maker shares with it. It
+    // runs in some thread of the team, as its maker does.
+    const Node shared = solver_.add_node();
+    solver_.contains(shared, *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
+    solver_.store(result_.node(&call), shared);
+    call_back(call, 5, Effect::kCalls, result_.node(&call), 1);
   } else if (name == "__kmpc_fork_call" && call.arg_size() > 2) {
     // fork_call(where, count, outlined, shared...): outlined(thread id*, bound id*, shared...)
     for (unsigned i = 3; i < call.arg_size(); ++i)
@@ -291,23 +347,23 @@ void ConstraintBuilder::visitCallBase(llvm::CallBase& call) {
     if (call.isInlineAsm()) return;
     ++result_.indirect_calls_;
     result_.callees_.try_emplace(&call);
-    solver_.watch(
-        result_.node(call.getCalledOperand()), [this_result = &result_, &call](Location location) {
-          const Object& object = this_result->locations_.of(location);
-          if (object.kind != ObjectKind::kFunction) return;
-          auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
-          if (found->arg_size() <= call.arg_size()) this_result->bind(call, *found);
-        });
+    Offsets slot;
+    const bool is_virtual = is_virtual_call(call, locations_.layout(), slot);
+    if (is_virtual) result_.virtual_calls_.push_back({&call, slot, {}});
+    solver_.watch(result_.node(call.getCalledOperand()), [this_result = &result_, &call,
+                                                          is_virtual](Location location) {
+      const Object& object = this_result->locations_.of(location);
+      if (object.kind != ObjectKind::kFunction) return;
+      auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
+      if (found->arg_size() <= call.arg_size()) this_result->bind(call, *found, !is_virtual);
+    });
     return;
   }
   if (callee->isIntrinsic()) return intrinsic(call, *callee);
   if (const Model* known = result_.model_of(call)) return model(call, *known);
   if (result_.allocators_.contains(callee)) allocate(call, result_.node(&call));
   if (!callee->isDeclaration()) return result_.bind(call, *callee);
-  ++result_.unknown_[callee->getName().str()];
-  if (carries_pointers(call.getType()))
-    solver_.contains(result_.node(&call),
-                     *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
+  unknown_call(call, *callee);
 }
 
 }  // namespace deadheat::scan

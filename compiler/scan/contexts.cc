@@ -105,7 +105,8 @@ void Contexts::enter_started(size_t index, const CallPoint& point, const State& 
       continue;
     }
     if (!summaries_.has(started.function)) continue;
-    const llvm::StringRef name = point.call->getCalledFunction()->getName();
+    const llvm::Function* direct = point.call->getCalledFunction();
+    const llvm::StringRef name = direct == nullptr ? "" : direct->getName();
     if (name == "atexit" || name == "on_exit" || name == "__cxa_atexit" || name == "quick_exit") {
       at_end_.insert({started.function, false});
       continue;

@@ -69,6 +69,7 @@ Spawns FunctionFlow::joined_by(const llvm::CallBase& call, bool by_pointer, int 
   const bool loop = loops_.getLoopFor(call.getParent()) != nullptr;
   if (may.count() <= 1 || loop) {
     all_.joins_of_all_ += may.any() ? 1 : 0;
+    all_.assumed_ |= may;
     return may;
   }
   ++all_.joins_unresolved_;

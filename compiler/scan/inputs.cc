@@ -155,6 +155,8 @@ std::string find_library(const std::string& name, const symbols::ElfImage& image
   folders.insert(folders.end(), {"/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu",
                                  "/usr/local/lib", "/lib64", "/usr/lib64", "/lib", "/usr/lib"});
   std::error_code error;
+  // A library without a name of its own is needed by the path that it was linked with.
+  if (name.find('/') != std::string::npos) return fs::exists(name, error) ? name : "";
   for (const std::string& folder : folders)
     if (fs::exists(folder + "/" + name, error)) return folder + "/" + name;
   return {};

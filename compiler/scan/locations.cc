@@ -12,6 +12,13 @@ bool is_vtable(const llvm::Value* site) {
   return name.starts_with("_ZTV") || name.starts_with("_ZTC") || name.starts_with("_ZTT");
 }
 
+// Vtables and type information are never written to, also those of other libraries.
+bool is_constant(const llvm::GlobalVariable& global) {
+  const llvm::StringRef name = global.getName();
+  return global.isConstant() || is_vtable(&global) || name.starts_with("_ZTI") ||
+         name.starts_with("_ZTS");
+}
+
 // Of malloc(24), new T, calloc(1, 24); 0 where it is not a constant.
 uint64_t allocated_size(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
@@ -30,6 +37,7 @@ void describe(Object& object, const llvm::DataLayout& layout) {
   if (const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(object.site)) {
     object.type = global->getValueType();
     object.exact = is_vtable(global);
+    object.constant = is_constant(*global);
     if (global->isThreadLocal()) object.kind = ObjectKind::kThreadLocal;
   } else if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(object.site)) {
     if (!slot->isArrayAllocation()) object.type = slot->getAllocatedType();
@@ -84,12 +92,24 @@ ObjectId Locations::object(ObjectKind kind, const llvm::Value* site) {
 
 std::optional<Location> Locations::at(ObjectId id, int64_t offset) {
   Object& object = objects_[id];
+  // A step from one element of an array to another: all of them are one.
+  if (auto* array = llvm::dyn_cast_or_null<llvm::ArrayType>(object.type);
+      array != nullptr && !object.exact && offset < 0)
+    if (const auto size =
+            static_cast<int64_t>(layout_.getTypeAllocSize(array->getElementType()).getFixedValue());
+        size > 0)
+      offset = (offset % size + size) % size;
   if (offset < 0 || (object.size > 0 && static_cast<uint64_t>(offset) > object.size)) {
     ++out_of_object_;
     return std::nullopt;
   }
   if (object.type != nullptr && !object.exact) offset = first_element(object.type, offset, layout_);
-  if (object.parts.size() >= kMostParts && !object.parts.contains(offset)) offset = 0;
+  // A block of unknown size is most often a buffer, through which pointers walk byte by byte.
+  constexpr size_t kMostPartsOfBuffer = 48;
+  const bool buffer = object.type == nullptr && object.size == 0;
+  if (object.parts.size() >= (buffer ? kMostPartsOfBuffer : kMostParts) &&
+      !object.parts.contains(offset))
+    offset = 0;
   const auto [entry, fresh] =
       object.parts.try_emplace(offset, static_cast<Location>(where_.size()));
   if (fresh) where_.push_back({id, offset});

@@ -33,6 +33,7 @@ struct Object {
   llvm::Type* type = nullptr;         // where it is known
   uint64_t size = 0;                  // 0: unknown
   bool exact = false;                 // array elements are told apart
+  bool constant = false;              // nobody writes to it
   std::map<int64_t, Location> parts;
 };
 

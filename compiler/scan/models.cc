@@ -45,7 +45,9 @@ constexpr Word kWords[] = {{"none", Effect::kNone, 0, 0},
                            {"returns", Effect::kReturns, 1, 1},
                            {"fresh", Effect::kFresh, 0, 0},
                            {"exits", Effect::kExits, 0, 0},
-                           {"calls", Effect::kCalls, 1, 3}};
+                           {"calls", Effect::kCalls, 1, 3},
+                           {"registers", Effect::kRegisters, 1, 2},
+                           {"dispatches", Effect::kDispatches, 0, 0}};
 
 bool number(std::string_view word, int& value) {
   if (word == "-") {

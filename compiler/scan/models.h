@@ -9,7 +9,9 @@
 //   if there is none join N | join-at N | tryjoin N    the handle, or a pointer to it once CONTROL
 //   FUNCTION | handler FUNCTION | barrier N wait N | signal N             (-: a descriptor) orders
 //   what follows after what precedes reads N | writes N | copies TO FROM | returns N | fresh |
-//   exits calls FUNCTION [DATA [AS]]    calls it with DATA as its argument number AS (0) none
+//   exits calls FUNCTION [DATA [AS]]    calls it with DATA as its argument number AS (0)
+//   registers FUNCTION [DATA]           a later dispatch calls it with DATA
+//   dispatches                          an event loop: calls all that was registered | none
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -49,7 +51,9 @@ enum class Effect : uint8_t {
   kReturns,
   kFresh,
   kExits,
-  kCalls
+  kCalls,
+  kRegisters,
+  kDispatches
 };
 
 struct Clause {

@@ -1,7 +1,6 @@
 #include "compiler/scan/pairs.h"
 
 #include <algorithm>
-#include <deque>
 
 namespace deadheat::scan {
 namespace {
@@ -21,13 +20,9 @@ bool overlap(int64_t a, uint64_t a_size, int64_t b, uint64_t b_size) {
   return a_reaches && b_reaches;
 }
 
-bool share(const std::set<Location>& a, const std::set<Location>& b) {
-  return std::any_of(a.begin(), a.end(), [&](Location one) { return b.contains(one); });
-}
-
 }  // namespace
 
-PairFinder::PairFinder(PointsTo& points_to, Paths& paths, const AccessFinder& finder,
+PairFinder::PairFinder(PointsTo& points_to, Paths& paths, AccessFinder& finder,
                        const Summaries& summaries, const Contexts& contexts,
                        const Parallel& parallel, const PairOptions& options)
     : points_to_(points_to),
@@ -42,15 +37,18 @@ size_t PairFinder::add_way(size_t context, const AccessPoint& point,
                            const llvm::Function& function) {
   const Context& from = contexts_.all()[context];
   State state = contexts_.at(from, summaries_.of(&function).states[point.state]);
-  Way way{context, from.root, std::move(state.acquired), {}, std::move(state.waited)};
+  Way way{context, from.root, std::move(state.acquired), {}, state.joined, std::move(state.waited)};
   state.acquired.clear();
   way.alive = parallel_.alive(state);
   // Contexts that differ in nothing that matters here are one way.
   std::vector<unsigned> alive;
   for (const unsigned one : way.alive.set_bits()) alive.push_back(one);
+  alive.push_back(~0U);
+  for (const unsigned one : way.joined.set_bits()) alive.push_back(one);
   const auto [entry, fresh] =
       known_ways_.try_emplace({way.root, way.held, alive, way.waited}, ways_.size());
   if (fresh) ways_.push_back(std::move(way));
+  context_of_.try_emplace({entry->second, &function}, context);
   return entry->second;
 }
 
@@ -80,31 +78,36 @@ void PairFinder::collect() {
   for (size_t i = 0; i < contexts_.all().size(); ++i)
     contexts[contexts_.all()[i].function].push_back(i);
   const Locations& locations = points_to_.locations();
+  std::map<std::vector<size_t>, size_t> known_lists;
   for (const auto& [function, list] : contexts) {
     // Accesses with one state are reached in the same ways.
-    std::map<std::pair<size_t, int>, std::vector<size_t>> by_state;
+    std::map<std::pair<size_t, int>, std::pair<std::vector<size_t>, bool>> by_state;
     for (const AccessPoint& point : summaries_.of(function).accesses) {
       const auto [entry, fresh] = by_state.try_emplace({point.state, point.access.fresh_argument});
-      if (fresh)
+      auto& [ways, some_fresh] = entry->second;
+      if (fresh) {
         for (const size_t context : list) {
           const int argument = point.access.fresh_argument;
           const bool is_fresh = argument >= 0 && argument < 64 &&
                                 ((contexts_.all()[context].fresh >> argument) & 1) != 0;
-          if (!is_fresh) entry->second.push_back(add_way(context, point, *function));
+          some_fresh |= is_fresh;
+          if (!is_fresh) ways.push_back(add_way(context, point, *function));
         }
-      std::sort(entry->second.begin(), entry->second.end());
-      entry->second.erase(std::unique(entry->second.begin(), entry->second.end()),
-                          entry->second.end());
-      if (entry->second.empty()) continue;
-      sites_.push_back({&point, entry->second, points_to_.of(point.access.pointer).count()});
+        std::sort(ways.begin(), ways.end());
+        ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
+      }
+      if (ways.empty()) continue;
+      const auto [known, unknown] = known_lists.try_emplace(ways, way_lists_.size());
+      if (unknown) way_lists_.push_back(ways);
+      sites_.push_back({&point, known->second, points_to_.of(point.access.pointer).count()});
+      sites_.back().left_out = some_fresh;
       std::set<std::pair<ObjectId, int64_t>> places;
       for (const Location location : points_to_.of(point.access.pointer)) {
         const ObjectId object = locations.object_of(location);
         if (!finder_.escapes(object) || locations.object(object).kind == ObjectKind::kFunction ||
             locations.object(object).kind == ObjectKind::kThread)
           continue;
-        const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(locations.object(object).site);
-        if (global != nullptr && global->isConstant()) continue;
+        if (locations.object(object).constant) continue;
         places.insert({object, locations.offset_of(location)});
       }
       for (const auto& [object, offset] : places)
@@ -113,166 +116,26 @@ void PairFinder::collect() {
   }
 }
 
-// Whether one lock object at most is behind an abstract one.
-bool PairFinder::is_unique(ObjectId id) const {
-  const Object& object = points_to_.locations().object(id);
-  if (object.kind == ObjectKind::kGlobal) return true;
-  const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
-  return made != nullptr && !contexts_.runs_often(made);
-}
-
-PairFinder::Guard PairFinder::guard(const Way& a, const Access& access_a, const Way& b,
-                                    const Access& access_b) const {
-  Guard best = Guard::kNone;
-  for (const Lock& x : a.held)
-    for (const Lock& y : b.held) {
-      if (x.mode == LockMode::kShared && y.mode == LockMode::kShared) continue;
-      if (x.path != kNoPath && x.path == y.path && paths_.is_global(x.path)) return Guard::kCommon;
-      if (paths_.is_fixed(x.path) && paths_.is_fixed(y.path)) continue;  // two addresses, two locks
-      const bool may_be = std::any_of(x.locations.begin(), x.locations.end(), [&](Location one) {
-        return std::binary_search(y.locations.begin(), y.locations.end(), one);
-      });
-      if (!may_be) continue;
-      const Locations& locations = points_to_.locations();
-      if (x.locations.size() == 1 && y.locations.size() == 1) {
-        const ObjectId object = locations.object_of(x.locations[0]);
-        // An element of an array of locks is told apart only by its path.
-        const bool element =
-            paths_[x.path].kind == PathKind::kElement || paths_[y.path].kind == PathKind::kElement;
-        if (is_unique(object) && !element) return Guard::kCommon;
+// All that two sites' comparison needs to know of their ways is the same for many sites. Kept: of
+// each kind of meeting a few, so that the rules that leave pairs out see every kind.
+const PairFinder::Meetings& PairFinder::meetings(const Site& a, const Site& b) {
+  const auto [entry, fresh] = meetings_.try_emplace({a.way_list, b.way_list});
+  if (!fresh) return entry->second;
+  std::map<std::tuple<size_t, size_t, Guard, bool, bool>, size_t> kinds;
+  for (const size_t i : way_lists_[a.way_list])
+    for (const size_t j : way_lists_[b.way_list]) {
+      const Way& x = ways_[i];
+      const Way& y = ways_[j];
+      if (!parallel_.may(x.root, x.alive, y.root, y.alive)) {
+        entry->second.assumed |= parallel_.apart_by_assumption(x.root, x.joined, y.root, y.joined);
+        continue;
       }
-      // A lock in the very object that is accessed: the same object, the same lock.
-      if (x.path != kNoPath && y.path != kNoPath) {
-        const auto [lock_base_a, lock_offset_a] = paths_.split_offset(x.path);
-        const auto [lock_base_b, lock_offset_b] = paths_.split_offset(y.path);
-        const auto [base_a, offset_a] = paths_.split_offset(access_a.path);
-        const auto [base_b, offset_b] = paths_.split_offset(access_b.path);
-        if (lock_base_a == base_a && lock_base_b == base_b &&
-            lock_offset_a - offset_a == lock_offset_b - offset_b)
-          return Guard::kCommon;
-      }
-      best = Guard::kSameSite;
+      const Guard held = guard(x, y);
+      const std::tuple kind{x.root, y.root, held, x.held.empty(), y.held.empty()};
+      if (++kinds[kind] <= kMostAlike || held == Guard::kSameSite)
+        entry->second.list.push_back({i, j, held});
     }
-  return best;
-}
-
-// What a thread made for itself, or was made for this start alone, is not shared with the other
-// threads of the same start.
-bool PairFinder::is_own(ObjectId id, size_t root_number) const {
-  if (!options_.own_objects || finder_.escapes_through_global(id)) return false;
-  const Root& root = contexts_.roots()[root_number];
-  const Object& object = points_to_.locations().object(id);
-  const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
-  if (made == nullptr || root.spawn < 0) return false;
-  const auto where = roots_of_.find(made->getFunction());
-  if (where != roots_of_.end() && where->second.size() == 1 && where->second.contains(root_number))
-    return true;
-  const llvm::CallBase* spawn = summaries_.spawns()[static_cast<size_t>(root.spawn)];
-  const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
-  if (model == nullptr || model->c < 0) return false;
-  const llvm::Value* data = spawn->getArgOperand(static_cast<unsigned>(model->c));
-  bool given = false;
-  for (const Location one : points_to_.of(data))
-    given |= points_to_.locations().object_of(one) == id;
-  if (!given) return false;
-  const PathId path = paths_.of(data);
-  if (paths_.root(path) == object.site && llvm::isa<llvm::CallBase>(object.site) &&
-      paths_[path].kind != PathKind::kLoad)
-    return made->getFunction() == spawn->getFunction();
-  return paths_[path].kind == PathKind::kElement;
-}
-
-// The creator fills in an element before it starts the thread that gets it.
-bool PairFinder::handed_over(const Access& access, const Way& way, const Way& other) const {
-  const Root& younger = contexts_.roots()[other.root];
-  if (younger.spawn < 0 || way.root == other.root) return false;
-  const llvm::CallBase* spawn = summaries_.spawns()[static_cast<size_t>(younger.spawn)];
-  const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
-  if (model == nullptr || model->c < 0 || access.instruction->getFunction() != spawn->getFunction())
-    return false;
-  const PathId data = paths_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)));
-  if (paths_[data].kind != PathKind::kElement || paths_.replace(access.path, data, data) == kNoPath)
-    return false;
-  const auto* index = llvm::dyn_cast<llvm::Instruction>(paths_[data].value);
-  while (index != nullptr && llvm::isa<llvm::CastInst>(index))
-    index = llvm::dyn_cast<llvm::Instruction>(index->getOperand(0));
-  if (index == nullptr) return false;
-  // Can the access come after the start, for the same index?
-  if (access.instruction->getParent() == spawn->getParent() &&
-      spawn->comesBefore(access.instruction))
-    return false;
-  std::set<const llvm::BasicBlock*> visited;
-  std::deque<const llvm::BasicBlock*> work{spawn->getParent()};
-  while (!work.empty()) {
-    const llvm::BasicBlock* block = work.front();
-    work.pop_front();
-    for (const llvm::BasicBlock* next : llvm::successors(block)) {
-      if (next == index->getParent() || !visited.insert(next).second) continue;
-      if (next == access.instruction->getParent()) return false;
-      work.push_back(next);
-    }
-  }
-  return true;
-}
-
-bool PairFinder::waits_for(const Way& way, size_t other_root, const Access& access) const {
-  const auto [entry, fresh] = waits_.try_emplace({&way, other_root});
-  if (fresh)
-    for (const Location one : way.waited)
-      if (signals_[other_root].contains(one)) entry->second.push_back(one);
-  // Waiting for the very variable orders nothing about it.
-  const Set& self = points_to_.of(access.pointer);
-  return std::any_of(entry->second.begin(), entry->second.end(),
-                     [&](Location one) { return one == kDescriptors || !self.test(one); });
-}
-
-// Many pairs are ranked and few are shown: the words are made only for those.
-void PairFinder::rank(Pair& pair, bool explain) const {
-  const Way& a = ways_[pair.ways[0]];
-  const Way& b = ways_[pair.ways[1]];
-  const Access& x = pair.a.point->access;
-  const Access& y = pair.b.point->access;
-  const Object& object = points_to_.locations().object(pair.object);
-  int score = 50;
-  const auto say = [&](int weight, const char* text) {
-    score += weight;
-    if (explain) pair.reasons.emplace_back(text);
-  };
-  pair.ad_hoc =
-      (x.spins && x.kind == AccessKind::kRead) || (y.spins && y.kind == AccessKind::kRead);
-  if (pair.ad_hoc) say(10, "ad-hoc synchronisation: a loop only waits for this variable");
-  if (pair.same_site_locks) say(-25, "both hold a lock of the same kind, perhaps the same one");
-  const bool waited = waits_for(a, b.root, x) || waits_for(b, a.root, y);
-  const bool barrier = share(barriers_[a.root], barriers_[b.root]);
-  pair.likely_ordered = waited || barrier;
-  if (waited)
-    say(-30,
-        "likely ordered: one side waits for a condition, semaphore or flag that the other sets");
-  if (barrier) say(-30, "likely ordered: both threads meet at a barrier");
-  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies)
-    say(20, "a global variable, named on both sides");
-  if (x.varies || y.varies) say(-20, "an array element: the indices may always differ");
-  if (object.kind == ObjectKind::kExternal) say(-25, "memory that a library handed out");
-  if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
-    if (!is_unique(pair.object)) say(-10, "one of several objects of its kind");
-  if (a.held.empty() != b.held.empty()) {
-    say(15, "one side holds a lock, the other none");
-  } else if (a.held.empty()) {
-    say(5, "neither side holds a lock");
-  } else if (!pair.same_site_locks) {
-    say(0, "each side holds another lock");
-  }
-  if (contexts_.roots()[a.root].kind == RootKind::kHandler ||
-      contexts_.roots()[b.root].kind == RootKind::kHandler)
-    say(-15, "one side is a signal handler");
-  if (contexts_.roots()[a.root].kind == RootKind::kEntry)
-    say(-10, "only if callers run these functions in parallel");
-  if (pair.aliases > 1)
-    say(-static_cast<int>(std::min<size_t>(20, pair.aliases)),
-        "a pointer that may mean several places");
-  if (x.kind == AccessKind::kFree || y.kind == AccessKind::kFree)
-    say(-10, "memory is freed on one side");
-  pair.score = std::clamp(score, 0, 100);
+  return entry->second;
 }
 
 bool PairFinder::check(ObjectId object, const Use& use_a, const Use& use_b, Pair& best) {
@@ -285,46 +148,53 @@ bool PairFinder::check(ObjectId object, const Use& use_a, const Use& use_b, Pair
     return false;
   bool any = false;
   size_t ranked = 0;
-  for (const size_t i : a.ways)
-    for (const size_t j : b.ways) {
-      const Way& x = ways_[i];
-      const Way& y = ways_[j];
-      ++checks_;
-      if (!parallel_.may(x.root, x.alive, y.root, y.alive)) continue;
-      a.parallel = b.parallel = true;
-      const Guard held = guard(x, a.point->access, y, b.point->access);
-      if (held == Guard::kCommon) continue;
-      if (held == Guard::kSameSite && options_.same_site_locks) {
-        ++same_site_;
-        a.left_out = b.left_out = true;
-        continue;
-      }
-      if (x.root == y.root && is_own(object, x.root)) {
-        ++own_;
-        a.left_out = b.left_out = true;
-        continue;
-      }
-      if (handed_over(a.point->access, x, y) || handed_over(b.point->access, y, x)) {
-        ++handed_;
-        a.left_out = b.left_out = true;
-        continue;
-      }
-      Pair pair;
-      pair.a = {a.point, x.context, &x.held};
-      pair.b = {b.point, y.context, &y.held};
-      pair.ways[0] = i;
-      pair.ways[1] = j;
-      pair.same_site_locks = held == Guard::kSameSite;
-      pair.aliases = std::max(a.aliases, b.aliases);
-      pair.object = object;
-      pair.offset = std::max(use_a.offset, use_b.offset);
-      rank(pair, false);
-      a.in_pair = b.in_pair = true;
-      if (!any || pair.score > best.score) best = std::move(pair);
-      any = true;
-      // No other way makes it matter much more.
-      if (best.score >= 70 || ++ranked > kMostRanked) return true;
+  const Meetings& all = meetings(a, b);
+  if (all.assumed || finder_.is_exposed(a.point->access.instruction->getFunction()) ||
+      finder_.is_exposed(b.point->access.instruction->getFunction()))
+    a.left_out = b.left_out = true;
+  for (const Meeting& meeting : all.list) {
+    const Way& x = ways_[meeting.a];
+    const Way& y = ways_[meeting.b];
+    ++checks_;
+    a.parallel = b.parallel = true;
+    Guard held = meeting.guard;
+    if (held == Guard::kSameSite && guarded_by_itself(x, a.point->access, y, b.point->access))
+      held = Guard::kCommon;
+    if (held == Guard::kCommon) continue;
+    if (held == Guard::kSameSite && options_.same_site_locks) {
+      ++same_site_;
+      a.left_out = b.left_out = true;
+      continue;
     }
+    if (x.root == y.root && is_own(object, x.root)) {
+      ++own_;
+      a.left_out = b.left_out = true;
+      continue;
+    }
+    if (handed_over(a.point->access, x, y) || handed_over(b.point->access, y, x)) {
+      ++handed_;
+      a.left_out = b.left_out = true;
+      continue;
+    }
+    Pair pair;
+    const auto context = [&](size_t way, const Site& site) {
+      return context_of_.at({way, site.point->access.instruction->getFunction()});
+    };
+    pair.a = {a.point, context(meeting.a, a), &x.held};
+    pair.b = {b.point, context(meeting.b, b), &y.held};
+    pair.ways[0] = meeting.a;
+    pair.ways[1] = meeting.b;
+    pair.same_site_locks = held == Guard::kSameSite;
+    pair.aliases = std::max(a.aliases, b.aliases);
+    pair.object = object;
+    pair.offset = std::max(use_a.offset, use_b.offset);
+    rank(pair, false);
+    a.in_pair = b.in_pair = true;
+    if (!any || pair.score > best.score) best = std::move(pair);
+    any = true;
+    // No other way makes it matter much more.
+    if (best.score >= 70 || ++ranked > kMostRanked) return true;
+  }
   return any;
 }
 
@@ -386,15 +256,16 @@ std::vector<Pair> PairFinder::find() {
   return out;
 }
 
-std::map<const llvm::Instruction*, std::string> PairFinder::safe() const {
+std::map<const llvm::Instruction*, std::string> PairFinder::safe() {
   std::map<const llvm::Instruction*, std::string> out;
   std::set<const llvm::Instruction*> unsafe;
   for (const Site& site : sites_) {
     const llvm::Instruction* at = site.point->access.instruction;
     if (site.in_pair || site.left_out) {
       unsafe.insert(at);
-    } else if (points_to_.of(site.point->access.pointer).empty()) {
-      unsafe.insert(at);  // nothing is known of what it touches
+    } else if (points_to_.of(site.point->access.pointer).empty() ||
+               finder_.touches_exposed(site.point->access.pointer)) {
+      unsafe.insert(at);  // nothing is known of what it touches, or of who else does
     } else {
       out[at] = !site.conflicts  ? "no conflicting access"
                 : !site.parallel ? "one thread at a time"

@@ -34,13 +34,12 @@ struct PairOptions {
 
 class PairFinder {
  public:
-  PairFinder(PointsTo& points_to, Paths& paths, const AccessFinder& finder,
-             const Summaries& summaries, const Contexts& contexts, const Parallel& parallel,
-             const PairOptions& options);
+  PairFinder(PointsTo& points_to, Paths& paths, AccessFinder& finder, const Summaries& summaries,
+             const Contexts& contexts, const Parallel& parallel, const PairOptions& options);
   std::vector<Pair> find();
   Counters counters() const;
-  // Why an access is in no pair; empty if it is in one, or nothing is proven.
-  std::map<const llvm::Instruction*, std::string> safe() const;
+  // Why an access is in no pair. Only what rests on none of the choices that can miss a race.
+  std::map<const llvm::Instruction*, std::string> safe();
 
  private:
   // How one access is reached, as far as other accesses care.
@@ -48,12 +47,12 @@ class PairFinder {
     size_t context;
     size_t root;
     Locks held;
-    Spawns alive;
+    Spawns alive, joined;
     std::set<Location> waited;
   };
   struct Site {
     const AccessPoint* point;
-    std::vector<size_t> ways;
+    size_t way_list;     // how it is reached
     size_t aliases = 0;  // places that its pointer may mean
     // What comparing it with others showed.
     bool conflicts = false, parallel = false, left_out = false, in_pair = false;
@@ -63,6 +62,7 @@ class PairFinder {
     int64_t offset;
   };
   static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
+  static constexpr size_t kMostAlike = 4;    // meetings that differ only in their rank
   enum class Guard : uint8_t { kNone, kSameSite, kCommon };
 
   void collect();
@@ -70,7 +70,18 @@ class PairFinder {
   size_t add_way(size_t context, const AccessPoint& point, const llvm::Function& function);
   void check_object(ObjectId object, const std::vector<Use>& uses, std::vector<Pair>& out);
   bool check(ObjectId object, const Use& a, const Use& b, Pair& best);
-  Guard guard(const Way& a, const Access& access_a, const Way& b, const Access& access_b) const;
+  struct Meeting {  // of two ways that may run in parallel
+    size_t a, b;
+    Guard guard;
+  };
+  struct Meetings {
+    std::vector<Meeting> list;
+    bool assumed = false;  // others were left out by an assumption
+  };
+  const Meetings& meetings(const Site& a, const Site& b);
+  Guard guard(const Way& a, const Way& b) const;
+  bool guarded_by_itself(const Way& a, const Access& access_a, const Way& b,
+                         const Access& access_b) const;
   bool is_unique(ObjectId object) const;
   bool is_own(ObjectId object, size_t root) const;
   bool handed_over(const Access& access, const Way& way, const Way& other) const;
@@ -79,15 +90,19 @@ class PairFinder {
 
   PointsTo& points_to_;
   Paths& paths_;
-  const AccessFinder& finder_;
+  AccessFinder& finder_;
   const Summaries& summaries_;
   const Contexts& contexts_;
   const Parallel& parallel_;
   const PairOptions& options_;
   std::vector<Way> ways_;
   std::map<std::tuple<size_t, Locks, std::vector<unsigned>, std::set<Location>>, size_t>
-      known_ways_;
+      known_ways_;  // alive and joined threads are one list
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
+  // A way may stand for contexts of several functions: the one that a pair shows is its own.
+  std::map<std::pair<size_t, const llvm::Function*>, size_t> context_of_;
+  std::vector<std::vector<size_t>> way_lists_;
+  std::map<std::pair<size_t, size_t>, Meetings> meetings_;
   std::vector<Site> sites_;
   std::map<ObjectId, std::vector<Use>> uses_;
   std::vector<std::set<Location>> signals_, barriers_;  // by root

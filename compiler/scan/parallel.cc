@@ -9,6 +9,7 @@ Parallel::Parallel(const Contexts& contexts, const Summaries& summaries, const P
   descendants_.assign(count, none);
   leaks_.assign(count, none);
   meets_.assign(count, none);
+  apart_.assign(count, none);
   find_descendants();
   find_meetings();
   find_many();
@@ -79,7 +80,11 @@ void Parallel::find_meetings() {
       const int number = summaries_.spawn_number(point.call);
       if (number < 0) continue;
       const auto self = static_cast<unsigned>(number);
-      const Spawns others = alive(contexts_.at(context, summary.states[point.state]));
+      const State state = contexts_.at(context, summary.states[point.state]);
+      const Spawns others = alive(state);
+      Spawns joined = state.joined;
+      joined &= summaries_.joined_by_assumption();
+      apart_[self] |= joined;
       meets_[self] |= others;
       for (const unsigned other : others.set_bits()) meets_[other].set(self);
     }
@@ -96,6 +101,23 @@ void Parallel::find_meetings() {
           meets_[other].set(child);
         }
   }
+}
+
+bool Parallel::apart_by_assumption(size_t root_a, const Spawns& joined_a, size_t root_b,
+                                   const Spawns& joined_b) const {
+  const int a = contexts_.roots()[root_a].spawn, b = contexts_.roots()[root_b].spawn;
+  const Spawns& assumed = summaries_.joined_by_assumption();
+  const auto rests = [&](const Spawns& joined, int own, int other) {
+    if (other < 0) return false;
+    const auto number = static_cast<unsigned>(other);
+    // Descendants of a thread that was perhaps not joined may run on, too.
+    for (const unsigned one : assumed.set_bits()) {
+      if (one != number && !descendants_[one].test(number)) continue;
+      if (joined.test(one) || (own >= 0 && apart_[static_cast<size_t>(own)].test(one))) return true;
+    }
+    return false;
+  };
+  return rests(joined_a, a, b) || rests(joined_b, b, a);
 }
 
 bool Parallel::may(size_t root_a, const Spawns& alive_a, size_t root_b,

@@ -17,6 +17,9 @@ class Parallel {
   Spawns alive(const State& state) const;
   bool many(size_t root) const { return many_[root]; }  // several threads of it at a time
   bool may(size_t root_a, const Spawns& alive_a, size_t root_b, const Spawns& alive_b) const;
+  // Whether that they may not rests on a join that perhaps means only some threads of a start.
+  bool apart_by_assumption(size_t root_a, const Spawns& joined_a, size_t root_b,
+                           const Spawns& joined_b) const;
 
  private:
   void find_descendants();
@@ -26,8 +29,8 @@ class Parallel {
   const Contexts& contexts_;
   const Summaries& summaries_;
   const PointsTo& points_to_;
-  std::vector<Spawns> descendants_, leaks_, meets_;  // by start
-  std::vector<bool> many_;                           // by root
+  std::vector<Spawns> descendants_, leaks_, meets_, apart_;  // by start
+  std::vector<bool> many_;                                   // by root
 };
 
 }  // namespace deadheat::scan

@@ -36,10 +36,39 @@ PointsTo::PointsTo(llvm::Module& module, const Models& models)
   nothing_ = solver_.add_node();
   thread_results_ = solver_.add_node();
   thread_specific_ = solver_.add_node();
+  registered_ = solver_.add_node();
+  registered_data_ = solver_.add_node();
   ConstraintBuilder(*this).build();
 }
 
-void PointsTo::solve() { solver_.solve(); }
+void PointsTo::solve() {
+  solver_.after_wave([this] { bind_receivers(); });
+  solver_.solve();
+}
+
+void PointsTo::bind_receivers() {
+  for (VirtualCall& virtual_call : virtual_calls_) {
+    const std::vector<llvm::Function*> callees = callees_[virtual_call.call];
+    if (callees.empty()) continue;
+    const Set objects = of(virtual_call.call->getArgOperand(0));
+    for (const Location object : objects) {
+      const Set tables = stored_at(object);
+      for (const Location table : tables) {
+        const auto slot =
+            locations_.step(table, virtual_call.slot.fields, virtual_call.slot.elements);
+        if (!slot) continue;
+        for (const Location method : Set(stored_at(*slot))) {
+          const auto* function = llvm::dyn_cast<llvm::Function>(locations_.of(method).site);
+          if (function == nullptr || function->arg_size() == 0 ||
+              std::find(callees.begin(), callees.end(), function) == callees.end() ||
+              !virtual_call.bound.insert({function, object}).second)
+            continue;
+          solver_.contains(node(function->getArg(0)), object);
+        }
+      }
+    }
+  }
+}
 
 Node PointsTo::node(const llvm::Value* value) {
   const auto known = nodes_.find(value);
@@ -55,9 +84,17 @@ Node PointsTo::node(const llvm::Value* value) {
     solver_.contains(made, *locations_.at(locations_.object(ObjectKind::kGlobal, global), 0));
   } else if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(value);
              gep != nullptr && llvm::isa<llvm::Constant>(value)) {
+    // Steps in a row are one: half way, an element would be taken for the first of its array.
+    Offsets by = offsets_of(*gep, locations_.layout());
+    const llvm::Value* from = gep->getPointerOperand();
+    for (; (gep = llvm::dyn_cast<llvm::GEPOperator>(from)) != nullptr;
+         from = gep->getPointerOperand()) {
+      const Offsets more = offsets_of(*gep, locations_.layout());
+      by.fields += more.fields;
+      by.elements += more.elements;
+    }
     made = solver_.add_node();
-    const Offsets by = offsets_of(*gep, locations_.layout());
-    solver_.step(made, node(gep->getPointerOperand()), by.fields, by.elements);
+    solver_.step(made, node(from), by.fields, by.elements);
   } else if (const auto* expression = llvm::dyn_cast<llvm::ConstantExpr>(value)) {
     made = expression->getNumOperands() > 0 ? node(expression->getOperand(0)) : nothing_;
   } else if (!llvm::isa<llvm::Constant>(value) && !value->getType()->isMetadataTy()) {
@@ -73,7 +110,7 @@ Node PointsTo::returned(const llvm::Function* function) {
   return entry->second;
 }
 
-void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee) {
+void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee, bool with_receiver) {
   std::vector<llvm::Function*>& known = callees_[&call];
   if (std::find(known.begin(), known.end(), &callee) != known.end()) return;
   known.push_back(&callee);
@@ -81,7 +118,7 @@ void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee) {
   for (const llvm::Argument& formal : callee.args()) {
     if (i >= call.arg_size()) break;
     const llvm::Value* actual = call.getArgOperand(i);
-    solver_.copy(node(&formal), node(actual));
+    if (i > 0 || with_receiver) solver_.copy(node(&formal), node(actual));
     if (formal.hasByValAttr()) solver_.copy_memory(node(&formal), node(actual));
     ++i;
   }
@@ -100,6 +137,13 @@ void PointsTo::start(const llvm::CallBase& call, llvm::Function& function, Effec
   started_[&call].insert({&function, effect});
   if (as < function.arg_size()) solver_.copy(node(function.getArg(as)), data);
   if (effect == Effect::kSpawn) solver_.copy(thread_results_, returned(&function));
+}
+
+// Which of its arguments a library fills with what it was given is not known: any.
+void PointsTo::start_with_any(const llvm::CallBase& call, llvm::Function& function, Node data) {
+  if (!started_[&call].insert({&function, Effect::kCalls}).second) return;
+  for (const llvm::Argument& argument : function.args())
+    if (argument.getType()->isPointerTy()) solver_.copy(node(&argument), data);
 }
 
 const Set& PointsTo::of(const llvm::Value* value) { return solver_.points_to(node(value)); }

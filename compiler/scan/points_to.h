@@ -45,14 +45,18 @@ class PointsTo {
   llvm::Module& module() const { return module_; }
   Counters counters() const;
   const std::map<std::string, uint64_t>& unknown_functions() const { return unknown_; }
+  // What library functions of which nothing is known were given: they may do anything with it.
+  const std::vector<const llvm::Value*>& given_away() const { return given_away_; }
 
  private:
   friend class ConstraintBuilder;
   Node node(const llvm::Value* value);
   Node returned(const llvm::Function* function);
-  void bind(const llvm::CallBase& call, llvm::Function& callee);
+  void bind(const llvm::CallBase& call, llvm::Function& callee, bool with_receiver = true);
+  void bind_receivers();
   void start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
              unsigned as);
+  void start_with_any(const llvm::CallBase& call, llvm::Function& function, Node data);
 
   llvm::Module& module_;
   const Models& models_;
@@ -61,9 +65,18 @@ class PointsTo {
   llvm::DenseMap<const llvm::Value*, Node> nodes_;
   llvm::DenseMap<const llvm::Function*, Node> returns_, varargs_;
   Node nothing_, thread_results_, thread_specific_;
+  Node registered_, registered_data_;  // functions for an event loop, and what they are given
   llvm::DenseMap<const llvm::CallBase*, std::vector<llvm::Function*>> callees_;
   std::map<const llvm::CallBase*, std::set<Started>> started_;
+  // object->table->method(object): a method gets only the objects whose table has it in that slot.
+  struct VirtualCall {
+    const llvm::CallBase* call;
+    Offsets slot;
+    std::set<std::pair<const llvm::Function*, Location>> bound;
+  };
+  std::vector<VirtualCall> virtual_calls_;
   std::map<std::string, uint64_t> unknown_;
+  std::vector<const llvm::Value*> given_away_;
   std::set<const llvm::Function*> allocators_;
   uint64_t indirect_calls_ = 0, wrappers_ = 0;
 };

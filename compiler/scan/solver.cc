@@ -202,6 +202,7 @@ void Solver::solve() {
     pending.swap(pending_);
     for (const auto& [node, news] : pending) apply(find(node), news);
     for (size_t i = 0; i < memory_copies_.size(); ++i) copy_objects(memory_copies_[i]);
+    if (after_wave_) after_wave_();
   }
 }
 

@@ -32,6 +32,9 @@ class Solver {
   // `changed` is told each location that the node comes to contain, some of them twice.
   void watch(Node node, std::function<void(Location)> changed);
 
+  // Called after each wave; what it adds is solved too.
+  void after_wave(std::function<void()> then) { after_wave_ = std::move(then); }
+
   void solve();
   const Set& points_to(Node node) { return sets_[find(node)]; }
   uint64_t waves() const { return waves_; }
@@ -65,6 +68,7 @@ class Solver {
   std::vector<Node> memory_;  // by location; kNone: not yet
   std::vector<std::function<void(Location)>> watchers_;
   std::vector<MemoryCopy> memory_copies_;
+  std::function<void()> after_wave_;
   llvm::DenseSet<uint64_t> known_edges_;
   std::vector<std::pair<Node, Set>> pending_;
   bool changed_ = false;

@@ -28,6 +28,7 @@ void Summaries::find_spawns() {
       numbers_[call] = static_cast<int>(spawns_.size());
       spawns_.push_back(call);
     }
+  assumed_.resize(static_cast<unsigned>(spawns_.size()));
 }
 
 int Summaries::spawn_number(const llvm::CallBase* call) const {

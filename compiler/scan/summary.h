@@ -77,6 +77,8 @@ class Summaries {
   bool has(const llvm::Function* function) const { return summaries_.contains(function); }
   const std::vector<const llvm::CallBase*>& spawns() const { return spawns_; }
   int spawn_number(const llvm::CallBase* call) const;
+  // Starts whose threads are taken to have ended after a join that may mean only some of them.
+  const Spawns& joined_by_assumption() const { return assumed_; }
   const std::vector<llvm::Function*>& order() const { return order_; }  // callees first
   Counters counters() const;
 
@@ -95,6 +97,7 @@ class Summaries {
   llvm::DenseMap<const llvm::CallBase*, int> numbers_;
   std::vector<llvm::Function*> order_;
   std::vector<size_t> component_;  // of order_[i]
+  Spawns assumed_;
   uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0;
 };
 

@@ -36,6 +36,18 @@ bool same_function(const std::string& a, const std::string& b) {
   return a == b || model::normalize_function(a).name == model::normalize_function(b).name;
 }
 
+// A list of candidates may name a file by the end of its path.
+bool same_file(const std::string& known, const std::string& named) {
+  return known == named ||
+         (!named.starts_with('/') && known.size() > named.size() && known.ends_with(named) &&
+          known[known.size() - named.size() - 1] == '/');
+}
+
+// A list of candidates need not say what is done at a place.
+bool does(const HookCall& call, model::AccessKind access) {
+  return access == model::AccessKind::kUnknown || call.does(access);
+}
+
 }  // namespace
 
 SiteExpander::Module* SiteExpander::module_of(const model::Site& site) {
@@ -138,12 +150,14 @@ Result<std::vector<RequestedSite>> SiteExpander::expand_role(const model::Findin
     add_seen(finding, number, pcs);
   }
   const std::vector<uint64_t> own(pcs.begin(), pcs.end());
+  std::set<uint64_t> on_line;
   for (const HookCall& call : near(*module, own)) {
-    if (!call.does(role.access) || site.line == 0) continue;
+    if (!does(call, role.access) || site.line == 0) continue;
     const Named& named = name(*module, call);
     // Two accesses of one line are told apart by their columns.
-    bool same = named.line == site.line && named.file == site.file &&
-                (named.column == site.column || named.column == 0 || site.column == 0);
+    const bool same_line = named.line == site.line && same_file(named.file, site.file);
+    bool same = same_line && (named.column == site.column || named.column == 0 || site.column == 0);
+    if (same_line) on_line.insert(call.place());
     if (!same_build && same_function(named.function, site.function))
       same = same || (!site.source_text.empty() && named.text == site.source_text) ||
              named.line - named.function_line == site.line - site.function_line;
@@ -151,6 +165,8 @@ Result<std::vector<RequestedSite>> SiteExpander::expand_role(const model::Findin
       same = false;
     if (same) pcs.insert(call.place());
   }
+  // A finder that read the source may count columns as another compiler does.
+  if (pcs.empty() && site.build_id.empty()) pcs = on_line;
   if (pcs.empty() && !same_build) pcs = calls_on_variable(*module, role);
   if (pcs.empty()) return gone;
   std::set<uint64_t> places;  // one for each call, however its pc was written

@@ -100,6 +100,22 @@ TEST_F(Binary, ASiteStandsForAllItsPcs) {
   EXPECT_EQ(sites[0].build_id, image.value()->build_id());
 }
 
+TEST_F(Binary, APlaceThatIsOnlyFileAndLine) {
+  model::Finding listed;
+  for (const uint32_t line : {4U, 9U}) {
+    model::Role role;
+    role.site.module = folder_ + "/p";
+    role.site.file = "p.c";
+    role.site.line = line;
+    role.site.column = 77;  // as no compiler says it
+    listed.candidate.roles.push_back(role);
+  }
+  EXPECT_EQ(expand(listed).size(), 3U);
+  listed.candidate.roles[0].site.file = "other_p.c";
+  symbols::Symbolizer symbolizer;
+  EXPECT_FALSE(SiteExpander(symbolizer, folder_ + "/p").expand(listed));
+}
+
 TEST_F(Binary, ARebuiltProgramIsFoundAgainAndAnotherIsNot) {
   const model::Finding before = finding(0);
   build("// a line more\n" + std::string(kProgram));

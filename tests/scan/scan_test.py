@@ -27,7 +27,22 @@ int main(void) {
 """
 
 
-class Scan(unittest.TestCase):
+COUNTER = "int total; void count(int n) { total += n; } int peek(void) { return 1; }"
+THREADS = """#include <pthread.h>
+void count(int n);
+static void* work(void* unused) { count(1); return unused; }
+int main(void) {
+  pthread_t one, other;
+  pthread_create(&one, 0, work, 0);
+  pthread_create(&other, 0, work, 0);
+  pthread_join(one, 0);
+  pthread_join(other, 0);
+  return 0;
+}
+"""
+
+
+class Case(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -36,16 +51,25 @@ class Scan(unittest.TestCase):
     def path(self, name):
         return os.path.join(self.folder, name)
 
-    def run_in(self, *words):
-        environment = {**os.environ, "DEADHEAT_CC": "clang-19"}
+    def write(self, name, text):
+        with open(self.path(name), "w", encoding="utf-8") as file:
+            file.write(text)
+        return self.path(name)
+
+    def run_in(self, *words, compiler="clang-19"):
+        environment = {**os.environ, "DEADHEAT_CC": compiler}
         return subprocess.run(words, cwd=self.folder, env=environment, capture_output=True, text=True, timeout=120, check=False)
 
-    def build(self, source, *options):
-        done = self.run_in(COMPILER, *options, "-g", "-O1", "-pthread", source, "-o", self.path("program"))
+    def build(self, source, *options, compiler="clang-19"):
+        done = self.run_in(COMPILER, *options, "-g", "-O1", "-pthread", source, "-o", self.path("program"), compiler=compiler)
         self.assertEqual(done.returncode, 0, done.stderr)
 
     def scan(self, *options):
         return self.run_in(DEADHEAT, "scan", self.path("program"), "--findings", self.path("f.json"), *options)
+
+
+class Scan(Case):
+    """A program, its safe twin, and what cannot be scanned."""
 
     def test_the_bank_has_two_candidates_and_no_alarm(self):
         self.build(os.path.join(EXAMPLES, "bank.c"), "--scan")
@@ -58,9 +82,7 @@ class Scan(unittest.TestCase):
         self.assertEqual(self.scan("--fail-on", "candidate").returncode, 66)
 
     def test_its_safe_twin(self):
-        with open(self.path("safe.c"), "w", encoding="utf-8") as file:
-            file.write(SAFE)
-        self.build(self.path("safe.c"), "--scan")
+        self.build(self.write("safe.c", SAFE), "--scan")
         done = self.scan("--fail-on", "candidate")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
@@ -70,9 +92,136 @@ class Scan(unittest.TestCase):
         self.assertEqual(done.returncode, 77)
         self.assertIn("--scan", done.stderr)
 
+    def test_gcc_keeps_bitcode_and_strip_removes_it(self):
+        self.build(os.path.join(EXAMPLES, "bank.c"), "--scan", compiler="gcc")
+        self.assertEqual(self.scan("--fail-on", "candidate").returncode, 66)
+        self.assertEqual(self.run_in("strip", self.path("program")).returncode, 0)
+        self.assertEqual(self.scan().returncode, 77)
+
+
+class Inputs(Case):
+    """Archives, libraries and lists, whole and damaged."""
+
+    def compile(self, name, text, *options):
+        source = self.write(name + ".c", text)
+        done = self.run_in(COMPILER, "--scan", "-g", "-O1", "-fPIC", "-fno-sanitize=thread", *options, "-c", source, "-o", self.path(name + ".o"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.path(name + ".o")
+
+    def two_parts(self):
+        """A counter that one object holds and the other's threads increment."""
+        return self.compile("counter", COUNTER), self.compile("threads", THREADS)
+
+    def candidates(self, *inputs):
+        done = self.run_in(DEADHEAT, "scan", *inputs, "--findings", self.path("f.json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("f.json"), encoding="utf-8") as file:
+            document = json.load(file)
+        self.errors = done.stderr
+        return document["findings"]
+
+    def link(self, *words):
+        done = self.run_in(COMPILER, "-fno-sanitize=thread", *words, "-pthread", "-o", self.path("program"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return self.path("program")
+
+    def test_an_archive_with_a_member_twice(self):
+        counter, threads = self.two_parts()
+        self.assertEqual(self.run_in("ar", "qc", self.path("libcounter.a"), counter, counter).returncode, 0)
+        self.assertTrue(self.candidates(self.link(threads, self.path("libcounter.a"))))
+        self.assertTrue(self.candidates(threads, self.path("libcounter.a")))
+
+    def test_a_shared_library(self):
+        counter, threads = self.two_parts()
+        done = self.run_in(COMPILER, "-fno-sanitize=thread", "-shared", counter, "-o", self.path("libcounter.so"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(self.candidates(self.link(threads, self.path("libcounter.so"))))
+        # Alone it has no main: what it exports may run in parallel with itself.
+        self.assertTrue(self.candidates(self.path("libcounter.so")))
+        self.assertFalse(self.candidates(self.path("libcounter.so"), "--entry", "peek"))
+
+    def test_a_relocatable_link_and_a_compilation_database(self):
+        counter, threads = self.two_parts()
+        self.assertEqual(self.run_in("ld", "-r", counter, threads, "-o", self.path("both.o")).returncode, 0)
+        self.assertTrue(self.candidates(self.path("both.o")))
+        commands = [{"directory": self.folder, "file": name, "command": f"cc -c {name}.c -o {name}.o"} for name in ("counter", "threads")]
+        self.assertTrue(self.candidates(self.write("compile_commands.json", json.dumps(commands))))
+
+    def test_what_is_damaged_is_named_and_the_rest_analysed(self):
+        counter, threads = self.two_parts()
+        bad = self.write("bad.bc", "BC\xc0\xde not bitcode")
+        self.assertTrue(self.candidates(counter, threads, bad))
+        self.assertIn("bad.bc", self.errors)
+        self.assertTrue(self.candidates(counter, threads, self.path("not there.o")))
+        self.assertIn("not there.o", self.errors)
+
+    def test_nothing_readable(self):
+        for name in (self.write("bad.bc", "BC"), self.write("empty.o", ""), self.write("text.json", "{"), self.path("nothing")):
+            done = self.run_in(DEADHEAT, "scan", name)
+            self.assertEqual(done.returncode, 77, name + done.stderr)
+            self.assertIn("nothing to analyse", done.stderr)
+
+    def test_a_huge_switch(self):
+        cases = "".join(f"case {i}: total += {i % 7}; break;\n" for i in range(3000))
+        huge = self.compile("huge", "extern int total; void add(int which) { switch (which) {" + cases + "} }")
+        threads = self.compile("threads", THREADS.replace("count(", "add("))
+        self.assertTrue(self.candidates(huge, threads, self.compile("total", "int total;")))
+
+    def test_a_scan_that_is_killed(self):
+        os.mkdir(self.path("bin"))
+        shutil.copy(DEADHEAT, self.path("bin/deadheat"))
+        with open(self.path("bin/deadheat-scan"), "w", encoding="utf-8") as file:
+            file.write("#!/bin/sh\nkill -KILL $$\n")
+        os.chmod(self.path("bin/deadheat-scan"), 0o755)
+        done = self.run_in(self.path("bin/deadheat"), "scan", "program")
+        self.assertEqual(done.returncode, 77)
+        self.assertIn("ended by signal 9", done.stderr)
+
+
+class Confirming(Case):
+    """Scan's candidates and lists, decided by the scheduler."""
+
+    def setUp(self):
+        super().setUp()
+        self.build(os.path.join(EXAMPLES, "bank.c"), "--scan")
+
+    def findings(self, name):
+        with open(self.path(name), encoding="utf-8") as file:
+            return json.load(file)["findings"]
+
+    def test_check_adds_static_candidates_to_the_same_rows(self):
+        done = self.run_in(DEADHEAT, "check", "--static", "--trials", "20", "--time", "60", "--findings", self.path("c.json"), "--",
+                           self.path("program"))
+        self.assertEqual(done.returncode, 66, done.stderr)
+        found = self.findings("c.json")
+        both = [entry for entry in found if {"scan", "run"} <= set(entry["found_by"])]
+        self.assertTrue(both, [entry["found_by"] for entry in found])
+        titles = [entry["title"] for entry in found]
+        self.assertEqual(len(titles), len(set(titles)), titles)  # no race is there twice
+
+    def test_a_program_without_bitcode_is_said(self):
+        self.build(os.path.join(EXAMPLES, "bank.c"))
+        done = self.run_in(DEADHEAT, "check", "--static", "--trials", "1", "--time", "60", "--findings", self.path("c.json"), "--",
+                           self.path("program"))
+        self.assertIn("could not be scanned", done.stderr)
+
+    def test_a_plain_list(self):
+        text = "bank.c:13 bank.c:20  # savings\nbank.c:14 bank.c:21\nbank.c:13 bank.c:14  # both under the lock\n"
+        candidates = self.write("list.txt", text)
+        done = self.run_in(DEADHEAT, "confirm", candidates, "--trials", "20", "--time", "60", "--", self.path("program"))
+        self.assertEqual(done.returncode, 66, done.stdout + done.stderr)
+        with open(candidates, encoding="utf-8") as file:
+            self.assertEqual(file.read(), text)
+        # A race is a row of its own: the list does not say what is done at its places.
+        states = [entry["verdict"]["state"] for entry in self.findings("list.txt.findings.json")]
+        self.assertEqual(states.count("true_race"), 2, states)
+        done = self.run_in(DEADHEAT, "confirm", self.write("bad.txt", "bank.c"), "--", self.path("program"))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("line 1", done.stderr)
+
 
 if __name__ == "__main__":
     if shutil.which("clang-19") is None:
         print("skipped: no clang-19 (Debian package of that name)")
         sys.exit(77)
-    unittest.main(argv=sys.argv[:1])
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]])

@@ -1,0 +1,120 @@
+// Why two accesses are no pair although they may run in parallel: a common lock, or an object that
+// only one of the threads has.
+#include <algorithm>
+#include <deque>
+
+#include "compiler/scan/pairs.h"
+
+namespace deadheat::scan {
+
+// Whether one lock object at most is behind an abstract one.
+bool PairFinder::is_unique(ObjectId id) const {
+  const Object& object = points_to_.locations().object(id);
+  if (object.kind == ObjectKind::kGlobal) return true;
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
+  return made != nullptr && !contexts_.runs_often(made);
+}
+
+PairFinder::Guard PairFinder::guard(const Way& a, const Way& b) const {
+  Guard best = Guard::kNone;
+  for (const Lock& x : a.held)
+    for (const Lock& y : b.held) {
+      if (x.mode == LockMode::kShared && y.mode == LockMode::kShared) continue;
+      if (x.path != kNoPath && x.path == y.path && paths_.is_global(x.path)) return Guard::kCommon;
+      if (paths_.is_fixed(x.path) && paths_.is_fixed(y.path)) continue;  // two addresses, two locks
+      const bool may_be = std::any_of(x.locations.begin(), x.locations.end(), [&](Location one) {
+        return std::binary_search(y.locations.begin(), y.locations.end(), one);
+      });
+      if (!may_be) continue;
+      const Locations& locations = points_to_.locations();
+      if (x.locations.size() == 1 && y.locations.size() == 1) {
+        const ObjectId object = locations.object_of(x.locations[0]);
+        // An element of an array of locks is told apart only by its path.
+        const bool element =
+            paths_[x.path].kind == PathKind::kElement || paths_[y.path].kind == PathKind::kElement;
+        if (is_unique(object) && !element) return Guard::kCommon;
+      }
+      best = Guard::kSameSite;
+    }
+  return best;
+}
+
+// A lock in the very object that is accessed: the same object, the same lock.
+bool PairFinder::guarded_by_itself(const Way& a, const Access& access_a, const Way& b,
+                                   const Access& access_b) const {
+  const auto [base_a, offset_a] = paths_.split_offset(access_a.path);
+  const auto [base_b, offset_b] = paths_.split_offset(access_b.path);
+  for (const Lock& x : a.held) {
+    const auto [lock_base_a, lock_offset_a] = paths_.split_offset(x.path);
+    if (x.path == kNoPath || lock_base_a != base_a) continue;
+    for (const Lock& y : b.held) {
+      if (y.path == kNoPath || (x.mode == LockMode::kShared && y.mode == LockMode::kShared))
+        continue;
+      const auto [lock_base_b, lock_offset_b] = paths_.split_offset(y.path);
+      if (lock_base_b == base_b && lock_offset_a - offset_a == lock_offset_b - offset_b)
+        return true;
+    }
+  }
+  return false;
+}
+
+// What a thread made for itself, or was made for this start alone, is not shared with the other
+// threads of the same start.
+bool PairFinder::is_own(ObjectId id, size_t root_number) const {
+  if (!options_.own_objects || finder_.escapes_through_global(id)) return false;
+  const Root& root = contexts_.roots()[root_number];
+  const Object& object = points_to_.locations().object(id);
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
+  if (made == nullptr || root.spawn < 0) return false;
+  const auto where = roots_of_.find(made->getFunction());
+  if (where != roots_of_.end() && where->second.size() == 1 && where->second.contains(root_number))
+    return true;
+  const llvm::CallBase* spawn = summaries_.spawns()[static_cast<size_t>(root.spawn)];
+  const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
+  if (model == nullptr || model->c < 0) return false;
+  const llvm::Value* data = spawn->getArgOperand(static_cast<unsigned>(model->c));
+  bool given = false;
+  for (const Location one : points_to_.of(data))
+    given |= points_to_.locations().object_of(one) == id;
+  if (!given) return false;
+  const PathId path = paths_.of(data);
+  if (paths_.root(path) == object.site && llvm::isa<llvm::CallBase>(object.site) &&
+      paths_[path].kind != PathKind::kLoad)
+    return made->getFunction() == spawn->getFunction();
+  return paths_[path].kind == PathKind::kElement;
+}
+
+// The creator fills in an element before it starts the thread that gets it.
+bool PairFinder::handed_over(const Access& access, const Way& way, const Way& other) const {
+  const Root& younger = contexts_.roots()[other.root];
+  if (younger.spawn < 0 || way.root == other.root) return false;
+  const llvm::CallBase* spawn = summaries_.spawns()[static_cast<size_t>(younger.spawn)];
+  const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
+  if (model == nullptr || model->c < 0 || access.instruction->getFunction() != spawn->getFunction())
+    return false;
+  const PathId data = paths_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)));
+  if (paths_[data].kind != PathKind::kElement || paths_.replace(access.path, data, data) == kNoPath)
+    return false;
+  const auto* index = llvm::dyn_cast<llvm::Instruction>(paths_[data].value);
+  while (index != nullptr && llvm::isa<llvm::CastInst>(index))
+    index = llvm::dyn_cast<llvm::Instruction>(index->getOperand(0));
+  if (index == nullptr) return false;
+  // Can the access come after the start, for the same index?
+  if (access.instruction->getParent() == spawn->getParent() &&
+      spawn->comesBefore(access.instruction))
+    return false;
+  std::set<const llvm::BasicBlock*> visited;
+  std::deque<const llvm::BasicBlock*> work{spawn->getParent()};
+  while (!work.empty()) {
+    const llvm::BasicBlock* block = work.front();
+    work.pop_front();
+    for (const llvm::BasicBlock* next : llvm::successors(block)) {
+      if (next == index->getParent() || !visited.insert(next).second) continue;
+      if (next == access.instruction->getParent()) return false;
+      work.push_back(next);
+    }
+  }
+  return true;
+}
+
+}  // namespace deadheat::scan
