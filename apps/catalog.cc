@@ -44,8 +44,8 @@ std::string main_help() {
   std::string stage;
   for (const CatalogEntry& entry : catalog()) {
     if (entry.stage.empty()) continue;
-    // One blank line in all: the whole must fit on a screen.
-    if (entry.stage != stage) text += (stage.empty() ? "\n" : "") + entry.stage + ":\n";
+    // No blank lines: the whole must fit on a screen.
+    if (entry.stage != stage) text += entry.stage + ":\n";
     stage = entry.stage;
     std::string line = "  " + entry.verb.name;
     line.resize(std::max<size_t>(line.size() + 2, 13), ' ');

@@ -41,6 +41,7 @@ const std::vector<std::string>& runtime_keys() {
                                                  "trace_limit_mb",
                                                  "trace_path",
                                                  "trial_path",
+                                                 "validate_socket",
                                                  "verbosity"};
   return kKeys;
 }
