@@ -1,9 +1,9 @@
 // Candidates as other tools and people write them: a plain list of FILE:LINE pairs.
 //
 //   # comment
-//   bank.c:31 bank.c:40
-//   src/bank.c:31:5 write  src/audit.c:12 read
-//   queue.c:88                                    one place, in two threads
+//   FILE:LINE FILE:LINE
+//   FILE:LINE:COLUMN write  FILE:LINE read
+//   FILE:LINE                                     one place, in two threads
 //
 // A column and an access (read, write, atomic read, atomic write, free) may follow a place. Spaces
 // or commas separate words; in a line with tabs only tabs do, for file names with spaces. A place

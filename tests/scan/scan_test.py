@@ -206,7 +206,8 @@ class Confirming(Case):
         self.assertIn("could not be scanned", done.stderr)
 
     def test_a_plain_list(self):
-        text = "bank.c:13 bank.c:20  # savings\nbank.c:14 bank.c:21\nbank.c:13 bank.c:14  # both under the lock\n"
+        places = ["bank.c:13 bank.c:20  # savings", "bank.c:14 bank.c:21", "bank.c:13 bank.c:14  # both under the lock"]
+        text = "".join(place + "\n" for place in places)
         candidates = self.write("list.txt", text)
         done = self.run_in(DEADHEAT, "confirm", candidates, "--trials", "20", "--time", "60", "--", self.path("program"))
         self.assertEqual(done.returncode, 66, done.stdout + done.stderr)
