@@ -95,8 +95,9 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   const std::string execution = fs::path(arguments.recording).filename().string();
   for (const Cause& cause : causes_of(validation)) {
     const BranchResult& result = validation.results[cause.result];
-    model::Finding finding = to_finding(result.of->recording, *result.of->model,
-                                        result.of->races.races[result.branch.race]);
+    model::Finding finding =
+        to_finding(result.of->recording, *result.of->model,
+                   result.of->races.races[result.branch.race], validation.drawn);
     finding.evidence.push_back(to_evidence(validation, cause.result, execution, cause.others));
     model::add_finding(file, std::move(finding));
   }

@@ -42,14 +42,14 @@ model::AccessKind kind_of(const Access* access) {
   return access->store ? model::AccessKind::kStore : model::AccessKind::kLoad;
 }
 
-model::Site site_of(const Recording& recording, const Model& model, uint32_t node,
-                    uint32_t object) {
+model::Site site_of(const Recording& recording, const Model& model, uint32_t node, uint32_t object,
+                    const DrawnNames& drawn) {
   model::Site site;
   site.kind = model::SiteKind::kSyscall;
   site.program = model.programs[model.nodes[node].program];
   site.syscall =
       model::normalize_syscall(call_name(recording.events()[model.nodes[node].event].head()));
-  site.object = model::normalize_object(model.objects[object].name);
+  site.object = model::normalize_object(drawn.masked(model.objects[object].name));
   return site;
 }
 
@@ -77,7 +77,8 @@ model::Access access_of(const Model& model, uint32_t node, uint32_t object) {
 
 // What each process did around its anchor, in the order in which the branch made it happen.
 std::vector<model::Step> steps_of(const Recording& recording, const Model& model,
-                                  const ProcessRace& race, const std::vector<uint32_t>& order) {
+                                  const ProcessRace& race, const std::vector<uint32_t>& order,
+                                  const DrawnNames& drawn) {
   constexpr uint32_t kBefore = 3;
   std::vector<model::Step> steps;
   const auto role_of = [&](uint32_t node) {
@@ -86,15 +87,19 @@ std::vector<model::Step> steps_of(const Recording& recording, const Model& model
   };
   const auto add = [&](uint32_t node, uint32_t role, bool racing) {
     // The object is the race's; of the other steps it is in the words.
-    const model::Site site = racing ? site_of(recording, model, node, race.object) : model::Site{};
+    const model::Site site =
+        racing ? site_of(recording, model, node, race.object, drawn) : model::Site{};
     steps.push_back(
         {role, call_text(recording, model, node).what, site, model.nodes[node].event + 1, racing});
   };
   for (const uint32_t anchor : order) {
     const Task& task = model.tasks[model.nodes[anchor].task];
     const uint32_t place = model.nodes[anchor].position;  // from 1
-    for (uint32_t at = place > kBefore ? place - kBefore : 1; at < place; at++)
-      add(task.nodes[at - 1], role_of(anchor), false);
+    std::vector<uint32_t> before;
+    for (uint32_t at = place - 1; at > 0 && before.size() < kBefore; at--)
+      if (!is_beside(model, task.nodes[at - 1], race.object)) before.push_back(task.nodes[at - 1]);
+    for (auto node = before.rbegin(); node != before.rend(); ++node)
+      add(*node, role_of(anchor), false);
     add(anchor, role_of(anchor), true);
   }
   return steps;
@@ -139,13 +144,14 @@ std::vector<Cause> causes_of(const Validation& validation) {
   return causes;
 }
 
-model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race) {
+model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race,
+                          const DrawnNames& drawn) {
   model::Finding finding;
   finding.candidate.kind = race.kind;
   finding.candidate.found_by = {"proc"};
   for (size_t i = 0; i < race.anchors.size(); i++) {
     model::Role role;
-    role.site = site_of(recording, model, race.anchors[i], race.object);
+    role.site = site_of(recording, model, race.anchors[i], race.object, drawn);
     role.access = kind_of(access_to(model, race.anchors[i], race.object));
     role.name = role_name(race, i, role.access);
     finding.candidate.roles.push_back(std::move(role));
@@ -181,7 +187,7 @@ model::Evidence to_evidence(const Validation& validation, size_t index,
         evidence.recorded = tell_story(recording, model, race.anchors, race.object);
         evidence.failed =
             tell_failed_story(recording, model, race, result.branch, result.folder + "/recording");
-        evidence.steps = steps_of(recording, model, race, result.branch.order);
+        evidence.steps = steps_of(recording, model, race, result.branch.order, validation.drawn);
         evidence.why =
             "no happens-before path between the calls: each can come first; in the recording " +
             describe_node(model, recording, race.anchors[0]) + " did" +

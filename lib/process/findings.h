@@ -14,7 +14,8 @@ struct Cause {
 };
 std::vector<Cause> causes_of(const Validation& validation);
 
-model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race);
+model::Finding to_finding(const Recording& recording, const Model& model, const ProcessRace& race,
+                          const DrawnNames& drawn);
 // The finding's evidence of one branch, whose recording is still there; `execution` names the
 // user's recording, `others` is how many other orders break the same.
 model::Evidence to_evidence(const Validation& validation, size_t result,

@@ -36,6 +36,7 @@ enum Capture : uint32_t {
   kClock0 = 1u << 20,       // DATA: 16 bytes
   kClock1 = 1u << 21,
   kSharedMapOnly = 1u << 22,  // recorded only for MAP_SHARED of a file
+  kSignalSet1 = 1u << 23,     // DATA: the set of signals, read at entry
 };
 
 enum class Effect : uint8_t {
@@ -115,6 +116,7 @@ enum class Effect : uint8_t {
   kPidfdOpen,
   kPidfdSignal,
   kWaitSignal,
+  kSignalState,  // ptrace only, and only where the second argument is given: else it only asks
   kGetppid,
   kProcessStore,
   kProcessLoad,

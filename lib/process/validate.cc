@@ -210,6 +210,7 @@ Result<Validation> validate(const LookedAt& looked, const ValidateOptions& optio
   Validator validator(options, out);
   if (const Status explored = validator.explore(looked, kNoResult, 1); !explored)
     return explored.error();
+  out.drawn = DrawnNames(looked.recording, *looked.model, out.references.made);
   out.stopped = options.stop != nullptr && options.stop->load();
   out.problems.insert(out.problems.end(), out.references.problems.begin(),
                       out.references.problems.end());

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "lib/base/time_budget.h"
+#include "lib/process/campaign/drawn_names.h"
 #include "lib/process/campaign/kept_results.h"
 #include "lib/process/campaign/looked_at.h"
 #include "lib/process/campaign/references.h"
@@ -76,6 +77,7 @@ struct Validation {
   std::vector<BranchResult> results;  // in the order of the races; deeper ones after all others
   std::vector<std::unique_ptr<LookedAt>> deeper;  // executions with a harmful branch of their own
   References references;
+  DrawnNames drawn;         // of the recording
   size_t not_run = 0;       // no budget left, or stopped
   size_t not_compared = 0;  // failed; no time was left to see whether it is the order that does it
   size_t not_looked = 0;    // executions whose own races were not looked for, for the same reasons

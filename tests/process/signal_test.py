@@ -44,6 +44,25 @@ class Signals(ProcessCase):
         done = self.check("later", "-DSAFE")
         self.assertEqual(NOTHING, done.returncode, done.stdout + done.stderr)
 
+    def check_pair(self, name, broken):
+        done = self.check(name)
+        self.assertEqual(FOUND, done.returncode, done.stdout + done.stderr)
+        self.assertIn("SIGUSR1", done.stdout)
+        self.assertRegex(done.stdout, broken)
+        os.rename(self.path("recording"), self.path("first"))
+        done = self.check(name, "-DSAFE")
+        self.assertEqual(NOTHING, done.returncode, done.stdout + done.stderr)
+        self.assertIn(" 0 harmful", done.stderr)
+
+    def test_a_signal_before_its_handler_is_there(self):
+        self.check_pair("handler", r"Exit status 1 instead of 0")
+
+    def test_a_signal_before_it_is_blocked(self):
+        self.check_pair("mask", r"Exit status 9 instead of 0")
+
+    def test_a_signal_before_a_call_far_back(self):
+        self.check_pair("far", r"Exit status 9 instead of 0")
+
     def test_no_call_is_broken_off_by_a_signal_that_comes_later(self):
         done = self.or_skip(self.proc("check", "--verbose", "--", "sh", "-c", READ_WHILE_ANOTHER_ENDS))
         self.assertEqual(NOTHING, done.returncode, done.stdout + done.stderr)

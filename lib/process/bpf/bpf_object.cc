@@ -52,7 +52,8 @@ Error because(const std::string& what, int code) {
 
 uint32_t spec_of(uint32_t number) {
   const SyscallEntry& entry = syscall_entry(number);
-  if (entry.effect == Effect::kPrivate) return 0;
+  // Where in a program a signal fell is not known here, so nobody could put it elsewhere.
+  if (entry.effect == Effect::kPrivate || entry.effect == Effect::kSignalState) return 0;
   uint32_t spec = entry.capture | DEADHEAT_BPF_RECORDED;
   // The programs follow no payload.
   spec &= ~uint32_t{kFdArg0 | kFdArg1};

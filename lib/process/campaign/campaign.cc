@@ -118,6 +118,7 @@ void Campaign::note_reference(Shown shown, bool serial) {
 Status Campaign::finish_reference(Active& active, const RunReport& report) {
   References& references = out_.references;
   const bool serial = active.job.kind == RunKind::kSerial;
+  if (serial && !report.lost) references.made.push_back(report.made);
   if (report.lost && !budget_.over()) {
     references.problems.push_back("an undisturbed run was lost: the sandbox ended unexpectedly");
   } else if (!report.trace.peers.empty()) {

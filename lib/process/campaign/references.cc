@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/process/json_bytes.h"
+#include "lib/process/replay/made_names_json.h"
 
 namespace deadheat::process {
 
@@ -61,7 +62,9 @@ std::vector<Difference> failed_as_undisturbed(const Outcome& outcome, const Chec
 }
 
 std::string to_json(const References& references) {
-  json outcomes = json::array(), by_itself = json::array(), checkers = json::array();
+  json outcomes = json::array(), by_itself = json::array(), checkers = json::array(),
+       made = json::array();
+  for (const std::vector<MadeName>& run : references.made) made.push_back(to_json(run));
   for (const Outcome& one : references.known.outcomes())
     outcomes.push_back(json::parse(to_json(one)));
   for (const Outcome& one : references.by_itself.outcomes())
@@ -80,6 +83,7 @@ std::string to_json(const References& references) {
                     {"checkers", checkers},
                     {"problems", words_to_json(references.problems)},
                     {"outcomes", outcomes},
+                    {"made", made},
                     {"by_itself", by_itself}};
   return all.dump() + "\n";
 }
@@ -103,6 +107,8 @@ Result<References> parse_references(const std::string& text, const std::string& 
                                      whole_from_json<size_t>(one.at("serial_failed")),
                                      bytes_from_json(one.at("said"))});
     references.problems = words_from_json(all.at("problems"));
+    if (const auto runs = all.find("made"); runs != all.end())
+      for (const json& run : *runs) references.made.push_back(made_from_json(run));
     for (const auto& [name, into] : {std::pair{"outcomes", &references.known},
                                      std::pair{"by_itself", &references.by_itself}}) {
       for (const json& one : all.at(name)) {

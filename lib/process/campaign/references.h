@@ -28,6 +28,7 @@ struct References {
   bool complete = false;          // false: the time was over before all were run
   std::vector<CheckerRecord> checkers;  // as UserCheckers::all()
   std::vector<std::string> problems;
+  std::vector<std::vector<MadeName>> made;  // by each serial run (drawn_names.h)
 
   // Whether that checker's word counts. One that fails in an undisturbed run says nothing about the
   // order, nor does one that fails in every serial run; one that fails in some serial run only may

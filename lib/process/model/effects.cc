@@ -232,6 +232,8 @@ void ModelBuilder::apply(Effect effect) {
     }
     case Effect::kWaitSignal:
       return must_have_node();
+    case Effect::kSignalState:
+      return change_signal_state();
     case Effect::kGetppid:
       return load(parent_object(self().process));
     case Effect::kProcessStore:

@@ -1,11 +1,14 @@
 // Forks, execs, deaths, waits and signals.
 //
 // Loads of a signal by every call of its target (RacePro, section 5.2) are not written down:
-// races.h finds the calls of the target that a signal could have met. Only the delivery loads it.
+// races.h finds the calls of the target that a signal could have met. Only the delivery loads it,
+// and what its target does with it: the calls that change that are among those which it could have
+// met.
 #include <fcntl.h>
 #include <sys/wait.h>
 
 #include <algorithm>
+#include <bit>
 #include <csignal>
 #include <cstring>
 
@@ -15,6 +18,7 @@ namespace deadheat::process {
 namespace {
 
 constexpr uint32_t kChildSignal = SIGCHLD;
+constexpr uint32_t kMostSignals = 64;
 
 }  // namespace
 
@@ -56,6 +60,7 @@ void ModelBuilder::forked() {
   TaskState& fresh = tasks_[child];
   fresh.fork_node = node();
   fresh.program = parent.program;
+  fresh.blocked = parent.blocked;
   if ((share & DEADHEAT_SHARE_FILES) != 0) {
     fresh.table = parent.table;
     // A vfork child shares nothing that matters: its parent stands still.
@@ -208,6 +213,8 @@ void ModelBuilder::signal_delivered() {
   must_have_node();
   const uint32_t object = signal_object(self().process, head().number);
   load(object, 0, kWhole, AccessRole::kWait);
+  if (head().number >= 1 && head().number <= kMostSignals)
+    load(signal_state_object(self().process), head().number, uint64_t{head().number} + 1);
   std::vector<uint32_t>& senders = own_process().sent[head().number];
   // Signals that wait together are delivered once, and the first was enough for that.
   if (!senders.empty()) edge(senders.front(), object);
@@ -215,6 +222,44 @@ void ModelBuilder::signal_delivered() {
     senders.clear();
   else if (!senders.empty())
     senders.erase(senders.begin());
+}
+
+// rt_sigaction, rt_sigprocmask. A mask belongs to its thread; what it changes counts for the
+// deliveries to any thread of the process, which can only add calls to look at.
+void ModelBuilder::change_signal_state() {
+  if (!worked() || argument(1) == 0) return;
+  if (syscall_entry(head().number).name == "rt_sigaction") {
+    if (argument(0) == 0 || argument(0) > kMostSignals) return;
+    return store(signal_state_object(self().process), argument(0), argument(0) + 1);
+  }
+  const auto bytes = event_->find(DEADHEAT_ATTACH_DATA, 1);
+  uint64_t set = 0;
+  if (!bytes || bytes->size() != sizeof set) return;
+  std::memcpy(&set, bytes->data(), sizeof set);
+  uint64_t& blocked = self().blocked;
+  const uint64_t before = blocked;
+  switch (argument(0)) {
+    case SIG_BLOCK:
+      blocked |= set;
+      break;
+    case SIG_UNBLOCK:
+      blocked &= ~set;
+      break;
+    default:
+      blocked = set;
+  }
+  // One access a run of neighbours: many block all there are.
+  const uint64_t changed = before ^ blocked;
+  for (int from = 0; from < static_cast<int>(kMostSignals);) {
+    if ((changed >> from & 1) == 0) {
+      from++;
+      continue;
+    }
+    const int count = std::countr_one(changed >> from);
+    const auto first = static_cast<uint64_t>(from) + 1;
+    store(signal_state_object(self().process), first, first + static_cast<uint64_t>(count));
+    from += count;
+  }
 }
 
 void ModelBuilder::touch_process(int pid_argument, bool stores) {

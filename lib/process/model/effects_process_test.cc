@@ -55,6 +55,53 @@ TEST(Effects, DescriptorsArePassedOverSockets) {
   EXPECT_TRUE(e.model.problems.empty());
 }
 
+uint64_t just(int signal) { return uint64_t{1} << (signal - 1); }
+
+TEST(Effects, ASignalMeetsTheCallsThatChangeWhatIsDoneWithIt) {
+  EventScript s;
+  s.fork(1, 2);
+  const uint64_t both = just(SIGUSR1) | just(SIGUSR2), other = just(SIGUSR2);
+  const auto set = [](const uint64_t& signals) {
+    return std::vector<EventScript::Extra>{{DEADHEAT_ATTACH_DATA, 1, bytes_of(signals)}};
+  };
+  const uint32_t action = s.call(2, "rt_sigaction", {SIGUSR1, 1}, 0);
+  const uint32_t another = s.call(2, "rt_sigaction", {SIGHUP, 1}, 0);
+  const uint32_t asks = s.call(2, "rt_sigaction", {SIGUSR1, 0}, 0);
+  const uint32_t mask = s.call(2, "rt_sigprocmask", {SIG_BLOCK, 1}, 0, set(both));
+  const uint32_t again = s.call(2, "rt_sigprocmask", {SIG_BLOCK, 1}, 0, set(both));
+  const uint32_t elsewhere = s.call(2, "rt_sigprocmask", {SIG_UNBLOCK, 1}, 0, set(other));
+  const uint32_t waits = s.call(2, "rt_sigsuspend", {1}, -EINTR);
+  const uint32_t sent = s.send(1, SIGUSR1, 2);
+  const uint32_t delivered = s.deliver(2, SIGUSR1, true);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({sent, delivered, action}, "SIGUSR1 to 2")) << e.text();
+  EXPECT_TRUE(e.races({sent, delivered, mask}, "SIGUSR1 to 2")) << e.text();
+  EXPECT_TRUE(e.races({sent, delivered, waits}, "SIGUSR1 to 2")) << e.text();
+  for (const uint32_t call : {another, asks, again, elsewhere})
+    EXPECT_EQ(e.node(call), ~0u) << "nothing that the signal meets is changed";
+}
+
+TEST(Effects, NumbersThatNoSignalHas) {
+  EventScript s;
+  s.call(1, "rt_sigaction", {SIGUSR1, 1}, 0);
+  s.call(1, "rt_sigaction", {200, 1}, 0);
+  for (const int number : {0, 65, 200, -1}) s.deliver(1, number);
+  EXPECT_TRUE(Examined(s).found.races.empty());
+}
+
+TEST(Effects, ASignalMayComeAtAnyCallOfItsTarget) {
+  EventScript s;
+  s.fork(1, 2);
+  const uint32_t made = s.path_call(2, "mkdir", "/first", 0);
+  s.open(2, "/log", O_CREAT | O_EXCL | O_WRONLY, 3);
+  for (int i = 0; i < 100; i++) s.write(2, 3, 1);
+  const uint32_t sent = s.send(1, SIGTERM, 2);
+  const uint32_t delivered = s.deliver(2, SIGTERM);
+  const Examined e(s);
+  EXPECT_TRUE(e.races({sent, delivered, made}, "SIGTERM to 2")) << e.text();
+  EXPECT_LT(e.found.races.size(), 10u) << "a hundred writes are one place:\n" << e.text();
+}
+
 TEST(Effects, TheEndOfAPipeOrders) {
   EventScript s;
   s.pipe(1, 3, 4);

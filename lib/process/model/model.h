@@ -25,6 +25,7 @@ enum class ObjectKind : uint8_t {
   kChild,        // the death of a process: exit wakes, wait waits
   kParent,       // who the parent is (getppid)
   kSignal,       // one signal of one process
+  kSignalState,  // what a process does with its signals, by number: action and mask
   kLock,         // a file lock (flock, fcntl)
   kListener,     // connections of a listening socket
   kGlobal,       // mounts, host name

@@ -32,6 +32,7 @@ struct ProcessState {
       sent;  // signal -> nodes that sent it, not delivered yet
   std::map<uint32_t, uint32_t> signal_objects;
   uint32_t process_object = kNoIndex, child_object = kNoIndex, parent_object = kNoIndex;
+  uint32_t signal_state_object = kNoIndex;
 };
 
 struct TaskState {
@@ -40,6 +41,7 @@ struct TaskState {
   std::shared_ptr<Folders> folders;
   uint32_t program = 0;
   uint32_t children = 0;
+  uint64_t blocked = 0;              // signals, as far as calls tell; bit 0 is signal 1
   uint32_t fork_node = kNoIndex;     // that made it
   uint32_t vfork_parent = kNoIndex;  // task that waits for its exec or exit
   uint32_t vfork_node = kNoIndex;    // node that let this task go on; its next node is after it
@@ -102,6 +104,7 @@ class ModelBuilder {
   uint32_t child_object(uint32_t process);
   uint32_t parent_object(uint32_t process);
   uint32_t signal_object(uint32_t process, uint32_t signal);
+  uint32_t signal_state_object(uint32_t process);
   uint32_t global_object(const std::string& what);
   uint32_t proc_folder_object() {
     return make_object(proc_folder_, ObjectKind::kDirectory, [] { return "/proc"; });
@@ -200,6 +203,7 @@ class ModelBuilder {
   void kill_call();
   void signal_sent();
   void signal_delivered();
+  void change_signal_state();
   void send_signal(uint32_t process, uint32_t signal, uint32_t from);
   void let_vfork_parent_go();
   void touch_process(int pid_argument, bool stores);

@@ -7,18 +7,23 @@ namespace {
 
 struct Use {
   bool stored = false, loaded = false, shared = false;
+  uint64_t delivered = 0;  // kSignalState: which signals
   uint32_t task = kNoIndex;
 };
 
 // Whether an access to it can matter to anyone. Names, data, streams and locks stay also with one
 // task, so that a replay can hold the task there; bookkeeping that one task does for itself goes.
-bool matters(ObjectKind kind, const Use& use) {
+bool matters(ObjectKind kind, const Use& use, const Access& access) {
   if (!use.stored) return false;
   switch (kind) {
     case ObjectKind::kDirectory:
       return use.loaded && use.shared;
     case ObjectKind::kSignal:
       return use.loaded;
+    case ObjectKind::kSignalState:
+      for (uint64_t signal = access.begin; signal < access.end; signal++)
+        if ((use.delivered >> (signal - 1) & 1) != 0) return true;
+      return false;
     case ObjectKind::kMeta:
     case ObjectKind::kTable:
     case ObjectKind::kDescription:
@@ -47,6 +52,8 @@ void ModelBuilder::compact() {
     Use& use = uses[access.object];
     const uint32_t task = model_.nodes[access.node].task;
     (access.store ? use.stored : use.loaded) = true;
+    if (model_.objects[access.object].kind == ObjectKind::kSignalState && !access.store)
+      use.delivered |= uint64_t{1} << (access.begin - 1);
     if (use.task == kNoIndex) use.task = task;
     if (use.task != task) use.shared = true;
   }
@@ -61,7 +68,7 @@ void ModelBuilder::compact() {
     const auto first = static_cast<uint32_t>(accesses.size());
     for (uint32_t a = one.first_access; a < one.first_access + one.accesses; a++) {
       Access access = model_.accesses[a];
-      if (!matters(model_.objects[access.object].kind, uses[access.object])) continue;
+      if (!matters(model_.objects[access.object].kind, uses[access.object], access)) continue;
       access.node = static_cast<uint32_t>(nodes.size());
       accesses.push_back(access);
     }

@@ -89,6 +89,11 @@ uint32_t ModelBuilder::signal_object(uint32_t process, uint32_t signal) {
   });
 }
 
+uint32_t ModelBuilder::signal_state_object(uint32_t process) {
+  return make_object(processes_[process].signal_state_object, ObjectKind::kSignalState,
+                     [&] { return "signals of " + std::to_string(processes_[process].id); });
+}
+
 uint32_t ModelBuilder::global_object(const std::string& what) {
   uint32_t& slot = globals_.try_emplace(what, kNoIndex).first->second;
   return make_object(slot, ObjectKind::kGlobal, [&] { return what; });

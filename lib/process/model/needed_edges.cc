@@ -30,6 +30,12 @@ bool is_wait(const deadheat_process_event& head) {
   return effect == Effect::kWait || effect == Effect::kWaitId;
 }
 
+// What a shell does to its signals between two waits does not make them two.
+bool is_signal_state(const deadheat_process_event& head) {
+  return head.kind == DEADHEAT_PROCESS_SYSCALL &&
+         syscall_entry(head.number).effect == Effect::kSignalState;
+}
+
 constexpr uint32_t kLookBack = 4096;  // events; further back nothing is said to be interrupted
 
 // The signal ended a call that waits for signals among others; a read that is made again afterwards
@@ -65,13 +71,14 @@ bool is_needed(const Recording& recording, const Model& model, const Edge& edge)
     for (size_t at = place - 1; at > 0; at--) {
       const deadheat_process_event& before = head_of(recording, model, own[at - 1]);
       if (ended_a_wait(recording, model.nodes[own[at - 1]].event)) return true;
-      if (!is_wait(before)) return false;
+      if (!is_wait(before) && !is_signal_state(before)) return false;
     }
     return false;
   }
   for (size_t at = place; at < own.size(); at++) {  // the handler of SIGCHLD may come in between
     const deadheat_process_event& next = head_of(recording, model, own[at]);
-    if (next.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED) return !is_wait(next);
+    if (next.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED && !is_signal_state(next))
+      return !is_wait(next);
   }
   return true;
 }

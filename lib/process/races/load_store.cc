@@ -202,6 +202,7 @@ bool conflict(ObjectKind kind, const Access& one, const Access& other) {
       // Whichever write is last leaves its time and size: no news beside the race on the data.
       return !both || begin <= kMetaMode;
     case ObjectKind::kSignal:
+    case ObjectKind::kSignalState:
       return false;  // section 5.3.3
     case ObjectKind::kLock:
       return one.role != AccessRole::kWakeup && other.role != AccessRole::kWakeup;

@@ -59,6 +59,7 @@ double kind_weight(ObjectKind kind) {
     case ObjectKind::kDescription:
     case ObjectKind::kParent:
     case ObjectKind::kSignal:
+    case ObjectKind::kSignalState:
       return 5;
     case ObjectKind::kLock:
       return 6;
@@ -120,6 +121,19 @@ uint64_t RaceCollector::part_of(uint32_t node, uint32_t object) const {
   return 0;
 }
 
+// What the call is about: what it stores, else the last that it loads.
+uint64_t RaceCollector::subject_of(uint32_t node) {
+  const Node& one = model_.nodes[node];
+  const Access* best = nullptr;
+  for (uint32_t i = 0; i < one.accesses; i++) {
+    const Access& access = model_.accesses[one.first_access + i];
+    const ObjectKind kind = model_.objects[access.object].kind;
+    const bool aside = kind == ObjectKind::kMeta || kind == ObjectKind::kDirectory;
+    if (!aside && (best == nullptr || access.store || !best->store)) best = &access;
+  }
+  return best == nullptr ? 0 : normal_name(best->object);
+}
+
 uint32_t RaceCollector::distance(uint32_t one, uint32_t other) const {
   const auto [early, late] = std::minmax(one, other);
   const auto between = [&](uint32_t task) {
@@ -158,6 +172,10 @@ void RaceCollector::add(model::CandidateKind kind, std::initializer_list<uint32_
     key = (key ^ path_of(anchor) ^ part_of(anchor, object)) * 0x9e3779b97f4a7c15ULL;
     key ^= key >> 29;
   }
+  // A signal may come at any call of its target; before the same call on another file is another
+  // place.
+  if (model_.objects[object].kind == ObjectKind::kSignal && anchors.size() == 3)
+    key ^= subject_of(race.anchors[2]) * 31;
   race.distance = distance(race.anchors.front(), race.anchors.back());
   Group& group = groups_[key];
   auto& nearest = group.nearest;

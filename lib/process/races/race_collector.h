@@ -31,6 +31,7 @@ class RaceCollector {
   };
 
   uint64_t normal_name(uint32_t object);
+  uint64_t subject_of(uint32_t node);
   uint64_t part_of(uint32_t node, uint32_t object) const;
   double weight(const ProcessRace& race) const;
 

@@ -10,8 +10,9 @@
 namespace deadheat::process {
 namespace {
 
-constexpr size_t kLook = 16;   // wake-ups or waits looked at in each direction
-constexpr uint32_t kKeep = 2;  // kept in each direction
+constexpr size_t kLook = 16;           // wake-ups or waits looked at in each direction
+constexpr uint32_t kKeep = 2;          // kept in each direction
+constexpr uint32_t kMostCalls = 4096;  // before one delivery; farther ones are counted
 
 struct Meeting {  // an edge: a wait that was woken
   uint32_t wakeup = 0, wait = 0;
@@ -113,15 +114,39 @@ class WaitScan {
   std::unordered_map<uint32_t, uint32_t> taken_by_;
 };
 
+// A call on the action or the mask of other signals than the one delivered is no place of its own.
+bool changes_other_signals(const Model& model, uint32_t call, uint32_t delivered) {
+  const auto state_of = [&](uint32_t node, const auto& holds) {
+    const Node& one = model.nodes[node];
+    for (uint32_t i = 0; i < one.accesses; i++) {
+      const Access& access = model.accesses[one.first_access + i];
+      if (model.objects[access.object].kind == ObjectKind::kSignalState && holds(access))
+        return true;
+    }
+    return false;
+  };
+  if (!state_of(call, [](const Access&) { return true; })) return false;
+  return !state_of(call, [&](const Access& change) {
+    return state_of(delivered, [&](const Access& load) {
+      return change.begin < load.end && load.begin < change.end;
+    });
+  });
+}
+
 // Every call of the target loads the signal; those before its delivery that were not over when it
 // was sent could have met it.
 void signal_races(const Recording& recording, const Model& model, const Graph& graph,
                   const Edge& edge, RaceCollector& races) {
   const Node& delivered = model.nodes[edge.to];
   const auto& nodes = model.tasks[delivered.task].nodes;
-  for (uint32_t back = 1; back < delivered.position && back <= kLook; back++) {
+  for (uint32_t back = 1; back < delivered.position; back++) {
     const uint32_t call = nodes[delivered.position - 1 - back];
     if (graph.before(call, edge.from)) break;
+    if (back > kMostCalls) {
+      races.count_unscanned(delivered.position - back);
+      break;
+    }
+    if (changes_other_signals(model, call, edge.to)) continue;
     if (recording.events()[model.nodes[call].event].head().kind != DEADHEAT_PROCESS_SYSCALL)
       continue;
     races.add(model::CandidateKind::kWakeupWaits, {edge.from, edge.to, call}, edge.object);

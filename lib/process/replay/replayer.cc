@@ -40,6 +40,11 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
   if (live_) return clock();
   State& mine = state(task);
   mine.awaited = 0;
+  if (is_of_no_account(mine, task)) {
+    mine.current.reset();
+    mine.forced = true;
+    return std::nullopt;
+  }
   if (mine.next < mine.steps->size()) {
     const deadheat_process_event& head = recording_.events()[(*mine.steps)[mine.next].event].head();
     if (head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED) {

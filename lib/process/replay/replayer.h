@@ -94,6 +94,9 @@ class Replayer : public Controller {
   };
   State& state(const TracedTask& task);
   bool matches(const Event& event, const TracedTask& task) const;
+  bool is_quiet(const OrderPlan::Step& step) const;
+  size_t end_of_look_ahead(const State& state, size_t most) const;
+  bool is_of_no_account(const State& state, const TracedTask& task) const;
   void learn_names(const Event& event, const TracedTask& task);
   void look_up(State& state, const TracedTask& task);
   void look_up_end(State& state);

@@ -37,6 +37,14 @@ bool is_about_a_descriptor(Effect effect) {
   }
 }
 
+// What a call does to the mask; old recordings do not have it.
+bool same_signals(const Event& event, const PendingCall& call) {
+  const std::string made = call.event();
+  const auto now = Event(made.data()).find(DEADHEAT_ATTACH_DATA, 1);
+  const auto recorded = event.find(DEADHEAT_ATTACH_DATA, 1);
+  return !now || !recorded || *now == *recorded;
+}
+
 }  // namespace
 
 bool Replayer::matches(const Event& event, const TracedTask& task) const {
@@ -52,6 +60,8 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
   if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
     return false;
   if (head.number == SYS_clock_gettime && !same_first) return false;
+  if (entry.effect == Effect::kSignalState && (!same_first || !same_signals(event, task.call)))
+    return false;
   const bool creates = makes_new_name(head.number, head.arguments) &&
                        makes_new_name(head.number, task.call.head().arguments);
   for (uint16_t argument = 0; argument < 4; argument++) {
@@ -60,6 +70,31 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
     const std::string* now = task.call.path(argument);
     if (recorded && now != nullptr && !names_.same(*recorded, *now, creates)) return false;
   }
+  return true;
+}
+
+// A change of signal actions or masks that holds nobody: shells make many, and how many depends on
+// what they find.
+bool Replayer::is_quiet(const OrderPlan::Step& step) const {
+  const deadheat_process_event& head = recording_.events()[step.event].head();
+  return step.node == kNoNode && head.kind == DEADHEAT_PROCESS_SYSCALL &&
+         syscall_entry(head.number).effect == Effect::kSignalState;
+}
+
+// The first step that is not among the next `most`; quiet ones come on top.
+size_t Replayer::end_of_look_ahead(const State& state, size_t most) const {
+  size_t at = state.next;
+  for (; at < state.steps->size() && most > 0; at++)
+    if (!is_quiet((*state.steps)[at])) most--;
+  return at;
+}
+
+// Such a change that the recording does not have here.
+bool Replayer::is_of_no_account(const State& state, const TracedTask& task) const {
+  if (syscall_entry(task.call.number()).effect != Effect::kSignalState) return false;
+  const size_t end = end_of_look_ahead(state, kLookAheadPlain);
+  for (size_t at = state.next; at < end; at++)
+    if (matches(recording_.events()[(*state.steps)[at].event], task)) return false;
   return true;
 }
 
@@ -78,8 +113,7 @@ void Replayer::look_up(State& state, const TracedTask& task) {
   state.forced = state.forked = false;
   const bool named =
       (syscall_entry(task.call.number()).capture & (kPath0 | kPath1 | kPath2 | kPath3)) != 0;
-  const size_t end =
-      std::min(state.steps->size(), state.next + (named ? kLookAhead : kLookAheadPlain));
+  const size_t end = end_of_look_ahead(state, named ? kLookAhead : kLookAheadPlain);
   for (size_t at = state.next; at < end; at++) {
     const OrderPlan::Step& step = (*state.steps)[at];
     if (!matches(recording_.events()[step.event], task)) {

@@ -13,6 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/process/json_bytes.h"
 #include "lib/process/replay/live_part.h"
+#include "lib/process/replay/made_names_json.h"
 #include "lib/process/replay/peers.h"
 #include "lib/process/trace/recorder.h"
 
@@ -23,7 +24,8 @@ using nlohmann::json;
 
 // The run happens in another process: its report comes back as text.
 std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
-                 const std::vector<BesideEnd>& beside = {}) {
+                 const std::vector<BesideEnd>& beside = {},
+                 const std::vector<MadeName>& made = {}) {
   json all;
   if (!result) {
     all["error"] = {result.error().message, result.error().hint};
@@ -50,6 +52,7 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
                      {"matched", replay.matched},       {"extra", replay.extra},
                      {"skipped", replay.skipped},       {"relaxed", replay.relaxed},
                      {"first", replay.first},           {"live_from", replay.live_from}};
+    all["made"] = to_json(made);
     all["beside"] = json::array();
     for (const BesideEnd& one : beside)
       all["beside"].push_back({{"status", one.status}, {"timed_out", one.timed_out}});
@@ -83,6 +86,7 @@ Result<RunReport> unpack(const std::string& bytes) {
                    replay["matched"],    replay["extra"],
                    replay["skipped"],    replay["relaxed"],
                    replay["first"],      replay["live_from"]};
+  report.made = made_from_json(all["made"]);
   for (const json& one : all["beside"]) report.beside.push_back({one["status"], one["timed_out"]});
   return report;
 }
@@ -172,6 +176,7 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
   std::optional<Result<TraceResult>> result;
   TraceOptions options = trace_options(spec);
   std::optional<Peers> peers;
+  std::vector<MadeName> made;
   if (spec.peers) options.peers = &peers.emplace(*spec.peers);
   const auto run = [&](Controller& controller) {
     result = Tracer(inside, options, controller).run(command);
@@ -190,6 +195,7 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
   } else if (spec.kind == RunKind::kSerial) {
     Serial serial(spec.policy);
     run(serial);
+    made = serial.made();
   } else if (spec.kind == RunKind::kRecord) {
     Recorder recorder;
     run(recorder);
@@ -199,7 +205,7 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
   }
   if (spec.writer) spec.writer->flush();
   const std::vector<BesideEnd> ends = beside.finish();
-  return pack(*result, replay, ends);
+  return pack(*result, replay, ends, made);
 }
 
 // The command's status; none if it had not ended by then. 0: no limit.

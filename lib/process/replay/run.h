@@ -38,6 +38,7 @@ struct RunSpec {
 struct RunReport {
   TraceResult trace;
   ReplayReport replay;
+  std::vector<MadeName> made;     // kSerial
   std::vector<BesideEnd> beside;  // as RunSpec::beside; empty: they were not started
   double seconds = 0;
   std::vector<std::string> problems;

@@ -36,9 +36,17 @@ bool Serial::may_go(TracedTask& task) {
 // Who asks again and again for what another is to do would keep the turn for ever: it sleeps in
 // between, or makes more calls than a program has reason to.
 void Serial::left(TracedTask& task) {
+  note_name(task);
   calls_++;
   sleeps_ += is_sleep(task.call.number());
   pass_on_if_long();
+}
+
+void Serial::note_name(const TracedTask& task) {
+  if (task.last_result < 0 || made_.size() == kMostMadeNames) return;
+  const auto argument = made_name_argument(task.call.number(), task.call.head().arguments);
+  const std::string* const path = argument ? task.call.path(*argument) : nullptr;
+  if (path != nullptr) made_.push_back({task.path, task.call.number(), *path});
 }
 
 bool Serial::pass_on_if_long() {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/process/replay/made_names.h"
 #include "lib/process/trace/tracer.h"
 
 namespace deadheat::process {
@@ -27,6 +28,8 @@ class Serial : public Controller {
   bool may_bring_news(TracedTask& task) override { return !task.tracee.only_sleeps(); }
   bool stuck(Tracer& tracer) override;
 
+  const std::vector<MadeName>& made() const { return made_; }
+
  private:
   struct Process {
     int id = 0;
@@ -34,12 +37,14 @@ class Serial : public Controller {
   };
   void give_turn(const std::vector<Process>& waiting);
   bool pass_on_if_long();
+  void note_name(const TracedTask& task);
 
   SerialPolicy policy_;
   int turn_ = 0;                     // process whose turn it is; 0: whoever comes first
   std::string path_;                 // of that process
   uint32_t calls_ = 0, sleeps_ = 0;  // since it was given
   std::vector<Process> created_;     // oldest first
+  std::vector<MadeName> made_;
 };
 
 }  // namespace deadheat::process

@@ -112,7 +112,9 @@ class Teller {
       for (size_t step = 1; step <= kLookAround && found < most; step++) {
         if (back ? step > place : place + step >= own.size()) return;
         const uint32_t node = own[back ? place - step : place + step];
-        if (!touches_object(node) && (!next || only_starts_up(node))) continue;
+        if (!touches_object(node) &&
+            (!next || only_starts_up(node) || is_beside(model_, node, object_)))
+          continue;
         next = false;
         found++;
         chosen_.insert(node);
@@ -302,6 +304,15 @@ model::Story rearranged(const Recording& recording, const Model& model, const Pr
 model::Story tell_story(const Recording& recording, const Model& model,
                         const std::vector<uint32_t>& anchors, uint32_t object) {
   return Teller(recording, model, anchors, object).tell();
+}
+
+bool is_beside(const Model& model, uint32_t node, uint32_t object) {
+  if (object < model.objects.size() && model.objects[object].kind == ObjectKind::kSignal)
+    return false;
+  const Node& one = model.nodes[node];
+  for (uint32_t i = one.first_access; i < one.first_access + one.accesses; i++)
+    if (model.objects[model.accesses[i].object].kind != ObjectKind::kSignalState) return false;
+  return one.accesses > 0;
 }
 
 uint32_t same_call(const Recording& recording, const Model& model, uint32_t node,

@@ -21,6 +21,9 @@ model::Story tell_failed_story(const Recording& recording, const Model& model,
                                const ProcessRace& race, const Branch& branch,
                                const std::string& folder);
 
+// A call that only changes what is done with signals, which tells nothing about another object.
+bool is_beside(const Model& model, uint32_t node, uint32_t object);
+
 // The node of `other_model` that is the same call as `node`: of the same task, the same call on the
 // same names, as many of its kind before it. ~0: there is none.
 uint32_t same_call(const Recording& recording, const Model& model, uint32_t node,

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <csignal>
 
 #include "lib/process/model/event_script.h"
 #include "lib/process/story/call_text.h"
@@ -50,6 +51,31 @@ std::vector<std::string> words(const Story& story) {
 size_t count(const Story& story, EdgeKind kind) {
   return static_cast<size_t>(std::count_if(story.edges.begin(), story.edges.end(),
                                            [&](const auto& edge) { return edge.kind == kind; }));
+}
+
+TEST(Story, WhatIsDoneWithSignalsIsNotToldOfAFile) {
+  EventScript script;
+  script.fork(1, 2);
+  script.fork(1, 3);
+  const uint32_t made = script.path_call(2, "mkdir", "/out", 0);
+  script.path_call(3, "mkdir", "/first", 0);  // where its start leads to is told in any case
+  const uint32_t action = script.call(3, "rt_sigaction", {SIGUSR1, 1}, 0);
+  const uint32_t gone = script.path_call(3, "rmdir", "/out", 0);
+  const uint32_t sent = script.send(1, SIGUSR1, 3);
+  const uint32_t delivered = script.deliver(3, SIGUSR1);
+  const Examined e(script);
+  const auto told = [&](std::initializer_list<uint32_t> calls) {
+    std::vector<uint32_t> nodes;
+    for (const uint32_t call : calls) nodes.push_back(e.node(call));
+    const Node& last = e.model.nodes[nodes.back()];
+    const uint32_t object = e.model.accesses[last.first_access].object;
+    for (const std::string& one : words(tell_story(e.recording, e.model, nodes, object)))
+      if (one.find("rt_sigaction") != std::string::npos) return true;
+    return false;
+  };
+  ASSERT_NE(e.node(action), ~0u);
+  EXPECT_FALSE(told({made, gone}));
+  EXPECT_TRUE(told({sent, gone, delivered}));
 }
 
 TEST(Story, FromTheCommonAncestorToTheRacingCalls) {

@@ -1,5 +1,6 @@
-// The seccomp program that tells the kernel at which calls to stop: all but the private ones, and
-// of mmap only shared mappings.
+// The seccomp program that tells the kernel at which calls to stop: all but the private ones, of
+// mmap only shared mappings, and of the calls on signal actions and masks only those that change
+// something.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -32,6 +33,15 @@ bool install_call_filter(bool deadlines) {
       continue;
     code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 1));
     end(SECCOMP_RET_ALLOW);
+  }
+  for (const uint32_t number : {SYS_rt_sigaction, SYS_rt_sigprocmask}) {
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, number, 0, 6));
+    load(offsetof(seccomp_data, args[1]));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 3));
+    load(offsetof(seccomp_data, args[1]) + sizeof(uint32_t));
+    code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, 0, 0, 1));
+    end(SECCOMP_RET_ALLOW);
+    end(SECCOMP_RET_TRACE);
   }
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_mmap, 0, 3));
   load(offsetof(seccomp_data, args[3]));

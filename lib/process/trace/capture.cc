@@ -208,6 +208,10 @@ void PendingCall::enter(const Tracee& tracee, const CallInfo& call, int process,
     auto how = tracee.read({call.arguments[2]}, std::min<uint64_t>(call.arguments[3], 24));
     if (how) attach(DEADHEAT_ATTACH_DATA, 2, std::move(*how));
   }
+  if (capture & kSignalSet1) {
+    auto set = tracee.read({call.arguments[1]}, sizeof(uint64_t));
+    if (set) attach(DEADHEAT_ATTACH_DATA, 1, std::move(*set));
+  }
   if ((capture & kMessage1) && call.number == SYS_sendmsg) attach_message(tracee);
   if (is_select(call.number)) read_sets(tracee);
 }

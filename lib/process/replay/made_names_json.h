@@ -1,0 +1,27 @@
+// Made names as JSON: in the report of a run, and kept with the references.
+#pragma once
+
+#include <nlohmann/json.hpp>
+#include <vector>
+
+#include "lib/process/json_bytes.h"
+#include "lib/process/replay/made_names.h"
+
+namespace deadheat::process {
+
+inline nlohmann::json to_json(const std::vector<MadeName>& names) {
+  nlohmann::json all = nlohmann::json::array();
+  for (const MadeName& one : names) all.push_back({one.task, one.number, bytes_to_json(one.path)});
+  return all;
+}
+
+// Throws what nlohmann throws where it is damaged.
+inline std::vector<MadeName> made_from_json(const nlohmann::json& all) {
+  std::vector<MadeName> names;
+  for (const nlohmann::json& one : all)
+    names.push_back({one.at(0).get<std::string>(), whole_from_json<uint32_t>(one.at(1)),
+                     bytes_from_json(one.at(2))});
+  return names;
+}
+
+}  // namespace deadheat::process

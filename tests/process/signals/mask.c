@@ -1,0 +1,46 @@
+// A worker blocks a signal while it prepares what the handler needs, but says that it is ready
+// before. SAFE: blocks it first.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static volatile sig_atomic_t told;
+static const char* volatile prepared;
+
+static void on_signal(int number) {
+  (void)number;
+  if (!prepared) _exit(9);
+  told = 1;
+}
+
+static int worker(int ready) {
+  struct sigaction action = {.sa_handler = on_signal};
+  sigaction(SIGUSR1, &action, 0);
+  sigset_t mask, old;
+  sigemptyset(&mask);
+  sigaddset(&mask, SIGUSR1);
+#ifdef SAFE
+  sigprocmask(SIG_BLOCK, &mask, &old);
+  if (write(ready, "r", 1) != 1) return 8;
+#else
+  if (write(ready, "r", 1) != 1) return 8;
+  sigprocmask(SIG_BLOCK, &mask, &old);
+#endif
+  prepared = "settings";
+  while (!told) sigsuspend(&old);
+  return 0;
+}
+
+int main(void) {
+  int ready[2];
+  char byte;
+  if (pipe(ready) != 0) return 7;
+  const pid_t child = fork();
+  if (child == 0) _exit(worker(ready[1]));
+  if (read(ready[0], &byte, 1) != 1) return 6;
+  usleep(100000);  // long enough that it goes well nearly always
+  kill(child, SIGUSR1);
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}
