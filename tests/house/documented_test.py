@@ -24,6 +24,7 @@ PAGES = ["README.md"] + sorted(f"docs/guides/{name}" for name in os.listdir(f"{R
 NOT_HERE = {
     "./test": "this is part of it",
     "CC=deadheat-cc CXX=deadheat-c++ ./configure": "compiler.builds",
+    "CC=\"deadheat-cc --scan\" ./configure": "scan.cli",
     "cmake -B build": "compiler.builds",
     "make -C /lib/modules/": "kernel.watch, in a machine of its own",
     "./load & deadheat watch --kernel": "kernel.watch",
@@ -91,7 +92,7 @@ class Documented(unittest.TestCase):
         os.chmod(os.path.join(cls.folder, "suite.sh"), 0o755)
         put("races.supp", "race:^nobody$\n")
         shutil.copy(os.path.join(cls.folder, "examples/bank.std"), os.path.join(cls.folder, "trace.std"))
-        cls.sh("deadheat-cc -g -pthread server.c -o program && cp program server && cp program tests")
+        cls.sh("deadheat-cc --scan -g -pthread server.c -o program && cp program server && cp program tests")
         cls.sh("deadheat trace convert trace.std trace.dht && cp trace.dht bank.dht && cp races.supp ../shared.supp")
         cls.sh("deadheat analyze trace.std --findings findings.json; cp findings.json known.json; cp findings.json main.json;"
                "cp findings.json monday.json; cp findings.json tuesday.json")
@@ -109,8 +110,8 @@ class Documented(unittest.TestCase):
         """The line with the numbers of this run in place of the page's examples."""
         if " -p 4711" in line:
             line = "sleep 2 & " + line.replace("4711", "$!").replace("--time 60", "--time 1")
-        if "replay f.json" in line:
-            shown = self.sh("deadheat report f.json --format json").stdout
+        if "DH-498a5e64" in line:
+            shown = self.sh("deadheat report f.json --format json" if " f.json" in line else line.split(" --explain")[0]).stdout
             line = line.replace("DH-498a5e64", re.search(r"DH-[0-9a-f]{8}", shown).group())
         return line
 
