@@ -146,6 +146,7 @@ def masked(text):
     for line in text.splitlines():
         if re.match(r"(HARMFUL|RACE|OBSERVED|MADE TO HAPPEN) |  (first|second|silence|object) ", line):
             line = re.sub(r"^  (first |second) ", "  access ", line)  # either thread may be named first
+            line = re.sub(r"(Process race on \S+) .*", r"\1", line)  # of the orders with one cause, the recording decides which is shown
             kept.append(re.sub(r"/tmp/tmp\.\S+?/", "/tmp/*/", re.sub(r"\bT\d+\b", "T*", line)))
     return kept
 

@@ -53,7 +53,7 @@ void list_thread(ThreadStart* start, const pthread_t* name) {
 // Setting up a thread takes us far longer than libc. Without waiting for it, threads that were
 // created one after the other all begin late and at once, in any order: a message that one passes
 // to the next is then rarely seen, and what depends on it does not run (a relaxed flag beside plain
-// data: seen in 85 of 100 runs, with the wait in 38 of 40). Not long: nobody must depend on it.
+// data: seen in 31 of 40 runs, with the wait in 36). Not long: nobody must depend on it.
 void await_entry(ThreadStart* start) {
   constexpr timespec kLongest = {0, 2'000'000};
   const timespec* const longest = &kLongest;
