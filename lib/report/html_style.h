@@ -129,7 +129,7 @@ function fits(e,q){return !q||e.textContent.toLowerCase().indexOf(q)>=0;}
 function show(){var q=box.value.toLowerCase(),n=0;all.forEach(function(f){f.hidden=!fits(f,q);if(!f.hidden)n++;});
 more.forEach(function(m){var k=0;[].forEach.call(m.querySelectorAll('li'),function(l){l.hidden=!fits(l,q);if(!l.hidden)k++;});
 m.hidden=!k;m.open=!!q&&k>0&&k<=50;n+=k;});none.hidden=n>0||!all.length;}
-box.addEventListener('input',function(){clearTimeout(late);late=setTimeout(show,more.length?150:0);});
+box.addEventListener('input',function(){clearTimeout(late);if(more.length)late=setTimeout(show,150);else show();});
 d.getElementById('open').addEventListener('click',function(){all.forEach(function(f){f.open=true;});});
 d.getElementById('close').addEventListener('click',function(){all.forEach(function(f){f.open=false;});});
 window.addEventListener('beforeprint',function(){all.forEach(function(f){f.open=true;});});
