@@ -149,7 +149,7 @@ def table(path):
 
 def is_expected(rows, name, text):
     capture, effect = rows.get(name, ([], "kUnmodelled"))
-    if effect in ("kPrivate", "kExit"):
+    if effect in ("kPrivate", "kExit", "kSignalState"):  # handlers and masks: the ptrace source only (process-model.md)
         return False
     if "kSharedMapOnly" in capture:
         return "MAP_SHARED" in text and "MAP_ANONYMOUS" not in text
