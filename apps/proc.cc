@@ -1,6 +1,7 @@
 // deadheat proc record|races|validate|check|replay: races between processes.
 #include "apps/proc.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -29,14 +30,20 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-// A name of our own for a recording that the user did not name.
-std::string default_folder() {
+// A folder of our own for a recording that the user did not name. It is made here, so that two
+// commands of the same second never choose the same one; what cannot be made, `record` reports.
+std::string claim_default_folder() {
   char name[64];
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   std::strftime(name, sizeof name, "deadheat-proc-%Y%m%d-%H%M%S", &local);
-  return name;
+  constexpr int kMostInASecond = 1000;
+  std::string folder = name;
+  for (int i = 2; ::mkdir(folder.c_str(), S_IRWXU) != 0 && errno == EEXIST && i < kMostInASecond;
+       i++)
+    folder = std::string(name) + "-" + std::to_string(i);
+  return folder;
 }
 
 std::string how_it_ended(const RecordingInfo& info) {
@@ -86,14 +93,20 @@ Result<RecordingInfo> record_command(ProcArguments& arguments, const std::string
   return info;
 }
 
+int fail_unrecorded(const std::string& folder, const Error& error) {
+  ::rmdir(folder.c_str());  // only if it is still empty
+  return fail(error, kCannotRun);
+}
+
 int own_code(const RecordingInfo& info) {
   return info.timed_out ? kTimedOut : info.signal != 0 ? 128 + info.signal : info.status;
 }
 
 int run_record(ProcArguments& arguments) {
-  const std::string folder = arguments.recording.empty() ? default_folder() : arguments.recording;
+  const std::string folder =
+      arguments.recording.empty() ? claim_default_folder() : arguments.recording;
   auto info = record_command(arguments, folder);
-  if (!info) return fail(info.error(), kCannotRun);
+  if (!info) return fail_unrecorded(folder, info.error());
   show_streams(folder);
   say("next: deadheat proc validate %s\n", shell_quoted({folder}).c_str());
   return own_code(*info);
@@ -223,9 +236,9 @@ int run_check(ProcArguments& arguments) {
   const bool beside = !arguments.beside.empty();
   if (beside && arguments.timeout_s <= 0)
     return fail({"--checker-beside needs --timeout SECONDS: a server is recorded for so long", ""});
-  if (arguments.recording.empty()) arguments.recording = default_folder();
+  if (arguments.recording.empty()) arguments.recording = claim_default_folder();
   auto info = record_clean(arguments);
-  if (!info) return fail(info.error(), kCannotRun);
+  if (!info) return fail_unrecorded(arguments.recording, info.error());
   if (info->status != 0 || info->signal != 0) {
     show_streams(arguments.recording);
     if (info->status == 126 || info->status == 127) return info->status;

@@ -59,6 +59,16 @@ class Record(Case):
         self.assertIn("hint:", done.stderr)
         self.assertEqual(self.read("rec", "mine"), "text")
 
+    def test_recordings_of_one_second_get_names_of_their_own(self):
+        several = 4
+        started = [subprocess.Popen([self.deadheat, "proc", "record", "--", "true"], cwd=self.folder, stdin=subprocess.DEVNULL,
+                                    stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(several)]
+        said = [one.communicate(timeout=120)[1] for one in started]
+        if all(one.returncode == 77 for one in started):
+            self.skipTest(said[0].strip())
+        self.assertEqual([one.returncode for one in started], [0] * several, said)
+        self.assertEqual(len(os.listdir(self.folder)), several, said)
+
     def test_a_time_limit_ends_it(self):
         done = self.record("sleep 60 & sleep 60", "--timeout", "1")
         self.assertEqual(done.returncode, 124, done.stderr)
