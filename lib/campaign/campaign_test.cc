@@ -56,7 +56,9 @@ TEST(LeftToSystem, IsAddedUpAndNamed) {
   left.add({{"outside", 0, "left to the system", false}, {"uncontrolled", 0, "", false}});
   left.add({{"outside", 4, "left to the system: epoll_wait 4", true},
             {"uncontrolled", 1, "", true},
-            {"decisions_unlogged", 7, "", true}});
+            {"decisions_unlogged", 7, "", true},
+            {"sites_dropped", 3, "sites beyond the first", true}});
+  left.add({{"sites_dropped", 2, "sites beyond the first", true}});
   Counters counters;
   left.append_to(counters);
   std::map<std::string, uint64_t> values;
@@ -65,7 +67,8 @@ TEST(LeftToSystem, IsAddedUpAndNamed) {
                                                      {"outside", 7},
                                                      {"uncontrolled", 1},
                                                      {"signals", 0},
-                                                     {"decisions_unlogged", 7}}));
+                                                     {"decisions_unlogged", 7},
+                                                     {"sites_dropped", 5}}));
   EXPECT_EQ(counters[1].meaning,
             "calls that wait for the world were left to the system: code of others 1, epoll_wait "
             "6");

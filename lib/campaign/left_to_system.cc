@@ -36,7 +36,10 @@ void LeftToSystem::add(const Counters& of_trial) {
     } else if (counter.name == "signals") {
       signals_ += counter.value;
     } else {
-      if (counter.name == "decisions_unlogged") unlogged_ += counter.value;
+      if (counter.is_loss) {
+        Counter& sum = losses_[counter.name];
+        sum = {counter.name, sum.value + counter.value, counter.meaning, true};
+      }
       continue;
     }
     any = true;
@@ -56,8 +59,7 @@ void LeftToSystem::append_to(Counters& counters) const {
                       "times that a thread ran for long beside the scheduled one", true});
   counters.push_back(
       {"signals", signals_, "signal handlers ran in trials: when, the system decided", true});
-  counters.push_back(
-      {"decisions_unlogged", unlogged_, "decisions that the logs had no room for", true});
+  for (const auto& [name, loss] : losses_) counters.push_back(loss);
 }
 
 }  // namespace deadheat::campaign

@@ -17,7 +17,8 @@ class LeftToSystem {
   bool spins() const { return uncontrolled_ > 0; }
 
  private:
-  uint64_t trials_ = 0, outside_ = 0, uncontrolled_ = 0, signals_ = 0, unlogged_ = 0;
+  uint64_t trials_ = 0, outside_ = 0, uncontrolled_ = 0, signals_ = 0;
+  std::map<std::string, Counter> losses_;  // all else that trials count as lost, by name
   std::map<std::string, uint64_t> calls_;  // of those outside, by name
 };
 

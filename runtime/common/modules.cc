@@ -24,6 +24,7 @@ constexpr size_t kMaxModules = 4096;
 
 Module* modules[kMaxModules];
 size_t module_count;
+uint64_t not_kept;  // of one refresh, the most
 Lock lock;
 FlatSet function_starts;
 
@@ -134,6 +135,7 @@ void name_module(const dl_phdr_info& info, Module& module) {
 
 struct Refresh {
   bool seen[kMaxModules];
+  uint64_t not_kept;
 };
 
 // GCC's constructors jump to __tsan_init, so that its caller is not always the module.
@@ -160,9 +162,11 @@ int visit(dl_phdr_info* info, size_t, void* data) {
     refresh->seen[i] = true;
     return 0;
   }
-  if (module_count == kMaxModules) return 0;
-  auto* const kept = arena_new<Module>();
-  if (kept == nullptr) return 0;
+  auto* const kept = module_count == kMaxModules ? nullptr : arena_new<Module>();
+  if (kept == nullptr) {
+    ++refresh->not_kept;
+    return 0;
+  }
   *kept = fresh;
   name_module(*info, *kept);
   if (!kept->ours && calls_hooks(*info)) kept->instrumented = Instrumentation::kYes;
@@ -234,7 +238,10 @@ void modules_refresh() {
   for (size_t i = 0; i < module_count; ++i)
     if (!refresh.seen[i]) modules[i]->unloaded = true;
   for (uint64_t& entry : cache) __atomic_store_n(&entry, 0, __ATOMIC_RELAXED);
+  if (refresh.not_kept > not_kept) not_kept = refresh.not_kept;
 }
+
+uint64_t modules_not_kept() { return not_kept; }
 
 const Module* module_at(size_t index) {
   return index < __atomic_load_n(&module_count, __ATOMIC_ACQUIRE) ? modules[index] : nullptr;

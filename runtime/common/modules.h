@@ -44,6 +44,7 @@ struct Module {
 void modules_refresh();  // at start and after dlopen, dlclose
 // Null for code that is in no file (a JIT).
 const Module* find_module(Address address);
+uint64_t modules_not_kept();            // loaded, and the table was full
 const Module* module_at(size_t index);  // null past the last; unloaded ones stay
 void module_called_init(Address caller);
 void module_add_functions(const void* const* begin, const void* const* end);

@@ -22,8 +22,9 @@ class Text {
   const char* data() const { return begin_; }
   size_t size() const { return size_; }
   bool cut() const { return cut_; }
-  void clear() { size_ = 0, cut_ = false; }
-  const char* c_str();  // with a final 0
+  void clear() { back_to(0); }
+  void back_to(size_t size) { size_ = size, cut_ = false; }  // an earlier size()
+  const char* c_str();                                       // with a final 0
 
  private:
   char* begin_;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "runtime/common/intercept/descriptors.h"
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr size_t kMaxModuleIds = 4096;
 bool module_written[kMaxModuleIds];
+uint64_t lines_cut;
 
 // A library whose synchronisation the interceptors model takes no proof away, although its own code
 // has no hooks.
@@ -30,7 +32,7 @@ const char* instrumentation_name(const Module& module) {
 void raw_module(const Module& module) {
   if (module.id >= kMaxModuleIds || module_written[module.id]) return;
   module_written[module.id] = true;
-  TextBuffer<2048> line;
+  TextBuffer<4096> line;  // a path of 511 bytes, each escaped
   line << R"({"t":"module","pid":)";
   line.decimal(process_id()) << R"(,"id":)";
   line.decimal(module.id) << R"(,"path":)";
@@ -39,7 +41,7 @@ void raw_module(const Module& module) {
   line.decimal(module.base) << R"(,"begin":)";
   line.decimal(module.begin) << R"(,"end":)";
   line.decimal(module.end) << R"(,"instrumented":")" << instrumentation_name(module) << "\"}\n";
-  append_raw(line.data(), line.size());
+  append_raw(line);
 }
 
 void raw_place(Text& out, Address pc) {
@@ -98,7 +100,10 @@ const char* raw_compiler_name() {
 
 bool raw_reports() { return runtime_options().raw_path[0] != '\0'; }
 
-void append_raw(const char* line, size_t size) {
+void count_line_cut() { __atomic_fetch_add(&lines_cut, 1, __ATOMIC_RELAXED); }
+
+void append_raw(const Text& line) {
+  if (line.cut()) return count_line_cut();
   const int fd = open_file(runtime_options().raw_path, O_WRONLY | O_CREAT | O_APPEND, 0600);
   if (fd < 0) {
     static bool said;
@@ -106,7 +111,7 @@ void append_raw(const char* line, size_t size) {
     said = true;
     return;
   }
-  write_all(fd, line, size);
+  write_all(fd, line.data(), line.size());
   close_file(fd);
 }
 
@@ -123,13 +128,31 @@ void raw_process_line(const char* mode) {
   // The one that decides what an unordered pair is worth.
   const bool ignores = runtime_options().missing_policy == MissingPolicy::kIgnore;
   line << R"(,"options":")" << (ignores ? "missing=ignore" : "") << R"(","suppressions":)";
+  const size_t so_far = line.size();
   line.quoted(__tsan_default_suppressions()) << "}\n";
-  append_raw(line.data(), line.size());
+  if (line.cut()) {  // without them more is reported, not less
+    line.back_to(so_far);
+    line << "\"\"}\n";
+    count_line_cut();
+  }
+  append_raw(line);
 }
 
 void raw_instrumented_modules() {
   for (size_t i = 0; const Module* const module = module_at(i); ++i)
     if (module->instrumented != Instrumentation::kNo) raw_module(*module);
+}
+
+void common_counters(CounterEntry* out) {
+  const CounterEntry all[kCommonCounters] = {
+      {"report_lines_cut", __atomic_load_n(&lines_cut, __ATOMIC_RELAXED),
+       "report lines that were too long: left out, or written without a part", true},
+      {"modules_not_kept", modules_not_kept(),
+       "loaded modules beyond the first 4096: their code counts as being in no file", true},
+      {"descriptors_not_followed", descriptors_not_followed(),
+       "uses of descriptors from 65536 on, which give no order", true},
+  };
+  memcpy(out, all, sizeof all);
 }
 
 void raw_counters(Text& out, const CounterEntry* counters, size_t count) {

@@ -7,8 +7,8 @@
 
 namespace deadheat::runtime {
 
-bool raw_reports();  // raw_path is set
-void append_raw(const char* line, size_t size);
+bool raw_reports();                 // raw_path is set
+void append_raw(const Text& line);  // one that did not fit its buffer is left out, and counted
 void raw_process_line(const char* mode);  // the first line of a process: no module was named yet
 void raw_instrumented_modules();          // a line for each that has none
 const char* raw_compiler_name();          // which kinds of instrumented objects were met
@@ -27,5 +27,10 @@ struct CounterEntry {
   bool loss;
 };
 void raw_counters(Text& out, const CounterEntry* counters, size_t count);  // "counters":[...]
+
+// What is lost in the parts that all modes share; each mode writes these with its own counters.
+inline constexpr size_t kCommonCounters = 3;
+void common_counters(CounterEntry* out);
+void count_line_cut();  // a line was written without something that would not fit
 
 }  // namespace deadheat::runtime

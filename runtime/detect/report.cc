@@ -29,6 +29,7 @@ struct Range {
 constexpr size_t kMaxBenign = 256;
 Range benign[kMaxBenign];
 size_t benign_count;
+uint64_t benign_dropped;
 
 bool is_benign(Address address) {
   for (size_t i = 0; i < benign_count; ++i)
@@ -232,7 +233,13 @@ void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const A
 
 void on_benign_race(Thread*, Address begin, size_t size, const char*) {
   const Locked locked(report_lock);
-  if (benign_count < kMaxBenign) benign[benign_count++] = {0, begin, begin + size};
+  for (size_t i = 0; i < benign_count; ++i)
+    if (benign[i].begin <= begin && begin + size <= benign[i].end) return;
+  if (benign_count < kMaxBenign) {
+    benign[benign_count++] = {0, begin, begin + size};
+  } else {
+    ++benign_dropped;
+  }
 }
 
 uint64_t races_found() { return found; }
@@ -240,7 +247,8 @@ uint64_t races_repeated() { return repeated; }
 
 void collect_counters(CounterEntry (&counters)[kCounters]) {
   const RegionCounters& regions = region_counters();
-  const CounterEntry all[kCounters] = {
+  constexpr size_t kOwn = kCounters - kCommonCounters;
+  const CounterEntry all[kOwn] = {
       {"threads", threads_started(), "threads started", false},
       {"races_repeated", repeated, "further occurrences of races that were reported", false},
       {"earlier_stacks_lost", lost_stacks,
@@ -269,8 +277,12 @@ void collect_counters(CounterEntry (&counters)[kCounters]) {
       {"regions", regions.regions, "calls into code that is not instrumented", false},
       {"regions_reach_everything", regions.reach_everything + regions.too_deep,
        "such calls whose reach was too large to follow: ordered with all others", true},
+      {"benign_ranges_dropped", benign_dropped,
+       "ranges that the program calls benign, beyond the first 256: their races are reported",
+       true},
   };
-  memcpy(&counters, &all, sizeof all);
+  memcpy(counters, all, sizeof all);
+  common_counters(counters + kOwn);
 }
 
 void reports_before_fork() { report_lock.lock(); }

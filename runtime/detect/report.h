@@ -70,7 +70,7 @@ void tell_program(Thread& self, const RaceReport& report);  // its __tsan_on_rep
 void write_end_json();
 void write_end_text();
 
-inline constexpr size_t kCounters = 16;
+inline constexpr size_t kCounters = 17 + kCommonCounters;
 void collect_counters(CounterEntry (&counters)[kCounters]);
 
 }  // namespace deadheat::runtime

@@ -94,21 +94,21 @@ void write_json(const RaceReport& report) {
   }
   line << R"(],"near_region":)" << (report.near_region ? "true" : "false") << R"(,"count":1})"
        << '\n';
-  if (!line.cut()) append_raw(line.data(), line.size());
+  append_raw(line);
 }
 
 void write_end_json() {
   raw_instrumented_modules();
   CounterEntry counters[kCounters];
   collect_counters(counters);
-  TextBuffer<8192> line;
+  Text line(line_buffer, sizeof line_buffer);
   line << R"({"t":"end","pid":)";
   line.decimal(process_id()) << R"(,"races":)";
   line.decimal(races_found() + races_repeated())
       << R"(,"compiler":")" << raw_compiler_name() << R"(",)";
   raw_counters(line, counters, kCounters);
   line << "}\n";
-  append_raw(line.data(), line.size());
+  append_raw(line);
 }
 
 }  // namespace deadheat::runtime

@@ -143,7 +143,7 @@ void put_waiting(Text& out, Thread& thread) {
 }
 
 void send(const Text& line) {
-  if (raw_reports() && !line.cut()) append_raw(line.data(), line.size());
+  if (raw_reports()) append_raw(line);
 }
 
 uint64_t mix(uint64_t a, uint64_t b) {
@@ -216,19 +216,30 @@ void report_race(Thread& arrived, Thread& held, bool arrived_first) {
 namespace {
 
 [[noreturn]] void end_stuck(const char* what, const char* words) {
-  Text line(line_buffer, sizeof line_buffer);
+  constexpr char kEnd[] = "]}\n";
+  Text line(line_buffer, sizeof line_buffer - sizeof kEnd);
   line << R"({"t":")" << what << R"(","pid":)";
   line.decimal(process_id()) << R"(,"decision":)";
   line.decimal(decisions) << R"(,"threads":[)";
   bool first = true;
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state == State::kEnded) continue;
+    const size_t so_far = line.size();
     if (!first) line << ',';
-    first = false;
     put_waiting(line, *thread);
+    if (!line.cut()) {
+      first = false;
+      continue;
+    }
+    // The stop is told in any case; the threads from here on are left out of it.
+    line.back_to(so_far);
+    count_line_cut();
+    break;
   }
-  line << "]}\n";
-  send(line);
+  Text whole(line_buffer, sizeof line_buffer);
+  whole.back_to(line.size());
+  whole << kEnd;
+  send(whole);
   finish_reports();
   say(words);
   exit_process(kStuckStatus);
@@ -304,7 +315,8 @@ void finish_reports() {
     names << (&call == outside_calls ? ": " : ", ") << call.name << ' ';
     names.decimal(call.count);
   }
-  const CounterEntry entries[] = {
+  constexpr size_t kOwn = 13;
+  CounterEntry entries[kOwn + kCommonCounters] = {
       {"decisions", decisions, "scheduling decisions", false},
       {"switches", counts.switches, "switches of threads", false},
       {"held_back", counts.held_back, "times that a thread was held back at the candidate", false},
@@ -321,7 +333,11 @@ void finish_reports() {
       {"sites_off", sites_off(), "other sites, switched off", false},
       {"decisions_unlogged", decisions_unlogged(), "decisions that the log has no room for",
        decisions_unlogged() > 0},
+      {"sites_dropped", sites_dropped(),
+       "sites of the candidate beyond the first 4096: nobody is held back there",
+       sites_dropped() > 0},
   };
+  common_counters(entries + kOwn);
   Text line(line_buffer, sizeof line_buffer);
   line << R"({"t":"end","pid":)";
   line.decimal(process_id()) << R"(,"races":)";

@@ -149,5 +149,6 @@ bool is_site(Address pc);
 void plug_sites();  // of the modules that are loaded by now
 uint64_t sites_on();
 uint64_t sites_off();
+uint64_t sites_dropped();
 
 }  // namespace deadheat::runtime

@@ -23,6 +23,7 @@ constexpr size_t kMaxModules = 4096;
 
 Address sites[kMaxSites];  // return addresses of the hooks' calls, sorted
 size_t site_count;
+uint64_t dropped;  // by this table: a module may be loaded more than once
 uint64_t off;
 Address done[kMaxModules];
 size_t done_count;
@@ -139,8 +140,12 @@ bool same_module(const TrialSite& site, const Module& module) {
 }
 
 void add_sites(const Module& module) {
-  for (size_t i = 0; i < trial().site_count && site_count < kMaxSites; ++i) {
+  for (size_t i = 0; i < trial().site_count; ++i) {
     if (!same_module(trial().sites[i], module)) continue;
+    if (site_count == kMaxSites) {
+      ++dropped;
+      continue;
+    }
     const Address address = module.base + trial().sites[i].offset + 1;
     size_t at = site_count++;
     for (; at > 0 && sites[at - 1] > address; --at) sites[at] = sites[at - 1];
@@ -189,6 +194,7 @@ bool is_site(Address pc) { return is_wanted(pc); }
 void plug_sites() { dl_iterate_phdr(plug_module, nullptr); }
 uint64_t sites_on() { return site_count; }
 uint64_t sites_off() { return off; }
+uint64_t sites_dropped() { return trial().sites_dropped + dropped; }
 
 void mode_modules_changed() { plug_sites(); }
 

@@ -51,7 +51,10 @@ char* word(char*& line) {
 }
 
 void add_site(char* line) {
-  if (asked.site_count >= kMaxSites) return;
+  if (asked.site_count >= kMaxSites) {
+    ++asked.sites_dropped;
+    return;
+  }
   TrialSite& site = asked.sites[asked.site_count++];
   site.role = static_cast<uint32_t>(number(word(line), 10));
   site.offset = number(word(line), 16);
@@ -108,6 +111,7 @@ void read_trial() {
   for (long got; size < kMaxBytes - 1; size += static_cast<size_t>(got))
     if ((got = read_file(fd, text + size, kMaxBytes - 1 - size)) <= 0) break;
   close_file(fd);
+  if (size == kMaxBytes - 1) refuse("longer than 4 MiB", path);
   constexpr char kFirst[] = "deadheat-trial 1\n";
   if (size < sizeof kFirst - 1 || memcmp(text, kFirst, sizeof kFirst - 1) != 0)
     refuse("not a trial of version 1", path);

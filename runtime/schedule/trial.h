@@ -28,6 +28,7 @@ struct Trial {
   char follow[1024] = {};
   TrialSite* sites = nullptr;
   size_t site_count = 0;
+  uint64_t sites_dropped = 0;  // beyond kMaxSites
 };
 
 void read_trial();  // ends the process if there is none, or it makes no sense

@@ -44,14 +44,21 @@ Address classify(int fd) {
 
 bool is_file(Address object) { return object - address_of(files) < sizeof files; }
 
+uint64_t not_followed;
+
 bool known(int fd) { return fd >= 0 && fd < kMaxDescriptors; }
 
 }  // namespace
 
 Address sockets_object() { return address_of(&all_sockets); }
 
+uint64_t descriptors_not_followed() { return __atomic_load_n(&not_followed, __ATOMIC_RELAXED); }
+
 Address descriptor_object(int fd) {
-  if (!known(fd)) return 0;
+  if (!known(fd)) {
+    if (fd >= 0) __atomic_fetch_add(&not_followed, 1, __ATOMIC_RELAXED);
+    return 0;
+  }
   Address entry = __atomic_load_n(&entries[fd], __ATOMIC_RELAXED);
   if (entry == kUnknown) {
     entry = classify(fd);

@@ -20,6 +20,7 @@ namespace deadheat::runtime {
 
 // 0: does not synchronise.
 Address descriptor_object(int fd);
+uint64_t descriptors_not_followed();  // uses of numbers that are too high to be looked at
 
 void descriptor_used(Thread* thread, Address pc, int fd);
 void descriptor_publishes(Thread* thread, Address pc, int fd);  // before the real call
