@@ -1,0 +1,113 @@
+// What agents, people and the hive say to each other under /api/v1/, as types. Data only; json.h
+// gives them their form on the wire, docs/formats/hive-api.yaml documents it.
+//
+// What an agent sends is listed here and nowhere else: no address, no data value, no argument and
+// no host name has a field.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/candidate.h"
+#include "lib/model/evidence.h"
+
+namespace deadheat::hive::api {
+
+inline constexpr uint32_t kVersion = 1;
+inline constexpr char kVersionHeader[] = "Deadheat-Api-Version";
+
+// An instance asks for work, and says what it holds and how it fares.
+struct Poll {
+  std::string instance;              // random, made by the agent; not a host name
+  std::string build_id;              // of the program
+  std::string version;               // the program's, free text
+  std::vector<std::string> holding;  // ids of jobs
+  uint32_t room = 1;                 // jobs that it would take
+  uint32_t wait_s = 0;               // how long the hive may let it wait for one
+  uint32_t spent_ppm = 0;            // share of its time that validation took
+  uint64_t dropped = 0;              // results that a full spool lost, since the agent began
+  friend bool operator==(const Poll&, const Poll&) = default;
+};
+
+struct Job {
+  std::string id;
+  uint64_t number = 0;  // of the race, in its program
+  model::Candidate candidate;
+  model::Order order = model::Order::kPrimary;
+  uint32_t tau_us = 0;
+  uint32_t lease_s = 0;
+  bool promoted = false;  // somewhere the sites met at the same bytes: steer at once
+  bool last_tau = false;  // tau is at its largest: Timeout counts against
+  friend bool operator==(const Job&, const Job&) = default;
+};
+
+struct PollAnswer {
+  std::vector<Job> jobs;
+  std::vector<std::string> drop;  // jobs to end at once: decided, reassigned or not known
+  friend bool operator==(const PollAnswer&, const PollAnswer&) = default;
+};
+
+struct JobResult {
+  std::string id;   // unique for the agent: sending it again changes nothing
+  std::string job;  // empty: the agent was not asked
+  uint64_t number = 0;
+  std::string execution;  // of the program; random or a counter
+  model::Outcome outcome = model::Outcome::kNotSeen;
+  model::Proof proof = model::Proof::kNone;
+  model::Order order = model::Order::kUnknown;
+  model::Ordered ordered = model::Ordered::kUnknown;
+  model::ConsequenceKind consequence = model::ConsequenceKind::kNone;
+  bool maximum_timeout = false;
+  bool promoted = false;
+  uint32_t tau_us = 0, waited_us = 0;
+  friend bool operator==(const JobResult&, const JobResult&) = default;
+};
+
+struct Results {
+  std::string instance;
+  std::vector<JobResult> results;
+  friend bool operator==(const Results&, const Results&) = default;
+};
+
+struct Refusal {
+  std::string id, why;
+  friend bool operator==(const Refusal&, const Refusal&) = default;
+};
+
+// Every result is in exactly one of the three; only what is refused was not kept.
+struct ResultsAnswer {
+  uint32_t accepted = 0, repeated = 0;
+  std::vector<Refusal> refused;
+  friend bool operator==(const ResultsAnswer&, const ResultsAnswer&) = default;
+};
+
+struct PushAnswer {
+  uint32_t added = 0, known = 0;  // races
+  uint32_t evidence = 0, repeated = 0;
+  friend bool operator==(const PushAnswer&, const PushAnswer&) = default;
+};
+
+// A row of the list of races.
+struct RaceRow {
+  uint64_t number = 0;
+  std::string id, title, kind, where;
+  std::string verdict, basis, consequence, state, owner;
+  double confidence = 0;
+  uint32_t claimed_by = 0, instances = 0;
+  int64_t first_seen_ms = 0, last_seen_ms = 0;
+  friend bool operator==(const RaceRow&, const RaceRow&) = default;
+};
+
+struct RaceList {
+  uint64_t total = 0;  // that match the filter
+  std::vector<RaceRow> races;
+  friend bool operator==(const RaceList&, const RaceList&) = default;
+};
+
+struct Problem {
+  std::string error, hint;
+  friend bool operator==(const Problem&, const Problem&) = default;
+};
+
+}  // namespace deadheat::hive::api

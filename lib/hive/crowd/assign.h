@@ -1,0 +1,75 @@
+// Who validates what (RaceMob 3.3), as pure functions: the store keeps the numbers, these decide.
+//
+// Each race has a turn, a number; the next instance that asks gets the race with the smallest one,
+// ties in random order, and the race's turn then grows by its stride. So every race is given out
+// once before any is given out twice, each to a random user, and with more races than users
+// everybody gets the next when he is done. A race with a small stride (claimed, or severe) is given
+// to more users, one with a large stride (likely false positive) rarely. A lease that runs out
+// gives its stride back: the race goes to somebody else soon.
+//
+// Within an instance tau grows by a step after each Timeout, per order; at the largest the order is
+// abandoned there. The order that was tried less is asked for first.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "lib/base/random.h"
+#include "lib/model/evidence.h"
+#include "lib/model/verdict.h"
+
+namespace deadheat::hive::crowd {
+
+struct Policy {
+  uint32_t first_us = 1000, step_us = 50'000, most_us = 200'000;  // RaceMob 5.1
+  uint32_t enough_tries = 3;  // answers of one instance in one order that were no Timeout
+  double rare = 20;           // a likely false positive is given out once in so many turns
+  double claimed = 0.25;      // a claimed race four times as often as others
+  double severe = 0.5;        // one with a consequence
+};
+
+// A race as the store offers it; offers come by turn, then at random.
+struct Offer {
+  uint64_t number = 0;
+  model::VerdictState state = model::VerdictState::kUnknown;
+  bool proved = false, severe = false;
+  uint64_t answered[2] = {};  // by everybody, primary and alternate
+};
+
+// What one instance has done about one race.
+struct Tried {
+  uint32_t tau_us[2] = {};  // 0: not yet
+  uint32_t tries[2] = {};
+  bool done[2] = {};
+  bool all_done() const { return done[0] && done[1]; }
+  friend bool operator==(const Tried&, const Tried&) = default;
+};
+
+struct Choice {
+  size_t index = 0;  // among the offers
+  model::Order order = model::Order::kPrimary;
+  uint32_t tau_us = 0;
+  bool last_tau = false;
+};
+
+// The first offer that the instance can still do something about. tried[i] belongs to offers[i].
+std::optional<Choice> choose(std::span<const Offer> offers, std::span<const Tried> tried,
+                             const Policy& policy, Random& random);
+
+// By how much a race's turn grows when it is given out.
+double stride(const Offer& offer, const Policy& policy);
+
+// The instance's record after an answer to a job of this order and tau.
+Tried after(Tried tried, model::Order order, uint32_t tau_us, model::Outcome outcome,
+            const Policy& policy);
+
+// How an instance fares beside the others: it is left alone for a while when it spends more time,
+// or meets more timeouts, than twice the average (and enough of either to mean something).
+struct Load {
+  double spent_ppm = 0;
+  double jobs = 0, timeouts = 0;
+};
+bool overloaded(const Load& mine, const Load& average);
+
+}  // namespace deadheat::hive::crowd

@@ -1,0 +1,204 @@
+// Jobs are leased: one race, one instance, one order, for a time. What runs out goes to somebody
+// else; what was proved meanwhile is taken back at the next poll.
+#include <algorithm>
+
+#include "lib/base/text.h"
+#include "lib/hive/store/statements.h"
+#include "lib/hive/store/store.h"
+#include "lib/model/enum_names.h"
+
+namespace deadheat::hive::store {
+namespace {
+
+constexpr int kOffers = 16;
+constexpr int64_t kMostExpired = 100;  // in one poll: nobody pays for a whole fleet's absence
+
+class Desk {
+ public:
+  Desk(Transaction& on, const std::string& program, const Who& who, const api::Poll& poll,
+       const Settings& settings, Random& random, int64_t now_ms)
+      : on_(on),
+        program_(program),
+        who_(who),
+        poll_(poll),
+        settings_(settings),
+        random_(random),
+        now_ms_(now_ms) {}
+
+  api::PollAnswer serve() {
+    meet();
+    expire();
+    const int64_t kept = look_at_held();
+    const int64_t most = std::min<int64_t>(poll_.room, 16);
+    if (kept < most && !is_overloaded())
+      for (int64_t i = kept; i < most && lease(); ++i) {
+      }
+    return std::move(answer_);
+  }
+
+ private:
+  void meet() {
+    on_.run(
+        "INSERT INTO instances VALUES($1,$2,$3,$4,$5,$6,$7,0,0,$8,$8) ON CONFLICT(program, "
+        "credential, id) DO UPDATE SET build_id=$4, version=$5, spent_ppm=$6, dropped=$7, "
+        "last_ms=$8",
+        {program_, who_.credential, poll_.instance, poll_.build_id, poll_.version,
+         int64_t{poll_.spent_ppm}, static_cast<int64_t>(poll_.dropped & INT64_MAX), now_ms_});
+  }
+
+  // The race's turn goes back by what the lease had cost: it is given out again soon.
+  void release(int64_t number, double stride) {
+    on_.run(
+        "UPDATE races SET holders=CASE WHEN holders>0 THEN holders-1 ELSE 0 END, turn=turn-$3 "
+        "WHERE program=$1 AND number=$2",
+        {program_, number, stride});
+  }
+
+  void expire() {
+    const std::string locks = on_.postgres() ? " FOR UPDATE SKIP LOCKED" : "";
+    for (const Row& row : on_.run("SELECT id, number, stride FROM jobs WHERE program=$1 AND "
+                                  "state='leased' AND expires_ms<$2 LIMIT $3" +
+                                      locks,
+                                  {program_, now_ms_, kMostExpired})) {
+      on_.run("UPDATE jobs SET state='expired' WHERE program=$1 AND id=$2",
+              {program_, row.text(0)});
+      release(row.number(1), row.real(2));
+    }
+  }
+
+  // Leases that the instance still has are renewed; the others are named, to be dropped. What the
+  // hive thinks leased to it and it does not hold (it was restarted) is free again.
+  int64_t look_at_held() {
+    int64_t kept = 0;
+    for (const Row& row : on_.run(
+             "SELECT j.id, j.number, j.stride, r.proved, r.state FROM jobs j JOIN races r ON "
+             "r.program=j.program AND r.number=j.number WHERE j.program=$1 AND j.credential=$2 AND "
+             "j.instance=$3 AND j.state='leased'",
+             {program_, who_.credential, poll_.instance})) {
+      const bool holds =
+          std::find(poll_.holding.begin(), poll_.holding.end(), row.text(0)) != poll_.holding.end();
+      const bool over = row.number(3) != 0 || row.text(4) != "open";
+      if (holds && !over) {
+        on_.run("UPDATE jobs SET expires_ms=$3 WHERE program=$1 AND id=$2",
+                {program_, row.text(0), now_ms_ + settings_.lease_ms});
+        kept_.push_back(row.text(0));
+        ++kept;
+        continue;
+      }
+      on_.run("UPDATE jobs SET state=$3 WHERE program=$1 AND id=$2",
+              {program_, row.text(0), std::string(over ? "dropped" : "lost")});
+      release(row.number(1), over ? 0 : row.real(2));
+    }
+    for (const std::string& id : poll_.holding)
+      if (std::find(kept_.begin(), kept_.end(), id) == kept_.end()) answer_.drop.push_back(id);
+    return kept;
+  }
+
+  bool is_overloaded() {
+    const auto mine = on_.run(
+        "SELECT spent_ppm, jobs, timeouts FROM instances WHERE program=$1 AND credential=$2 AND "
+        "id=$3",
+        {program_, who_.credential, poll_.instance});
+    if (mine.empty() || (mine[0].number(0) == 0 && mine[0].number(2) == 0)) return false;
+    const auto all =
+        on_.run("SELECT avg(spent_ppm), avg(jobs), avg(timeouts) FROM instances WHERE program=$1",
+                {program_});
+    if (all.empty()) return false;
+    const auto load = [](const Row& row) {
+      return crowd::Load{row.real(0), row.real(1), row.real(2)};
+    };
+    // Left alone most of the time, not for ever: averages change only if somebody works.
+    return crowd::overloaded(load(mine[0]), load(all[0])) && !random_.chance(0.25);
+  }
+
+  bool lease() {
+    std::vector<crowd::Offer> offers;
+    std::vector<crowd::Tried> tried;
+    std::vector<Row> rows = on_.run(
+        "SELECT r.number, r.verdict, r.proved, r.consequence, r.answered_primary, "
+        "r.answered_alternate, r.promoted, t.tau_primary, t.tau_alternate, t.tries_primary, "
+        "t.tries_alternate, t.done_primary, t.done_alternate FROM races r LEFT JOIN tried t ON "
+        "t.program=r.program AND t.number=r.number AND t.credential=$2 AND t.instance=$3 "
+        "WHERE r.program=$1 AND r.proved=0 AND r.state='open' AND r.kind IN "
+        "('data_race','collision') AND NOT (coalesce(t.done_primary,0)=1 AND "
+        "coalesce(t.done_alternate,0)=1) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE "
+        "j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' AND "
+        "j.number=r.number) ORDER BY " +
+            std::string(who_.trusted ? "CASE WHEN r.verdict='true_race' THEN 0 ELSE 1 END, " : "") +
+            "r.turn, r.shuffle LIMIT $4" +
+            std::string(on_.postgres() ? " FOR UPDATE OF r SKIP LOCKED" : ""),
+        {program_, who_.credential, poll_.instance, int64_t{kOffers}});
+    for (const Row& row : rows) {
+      crowd::Offer offer;
+      offer.number = static_cast<uint64_t>(row.number(0));
+      offer.state = model::parse_name<model::VerdictState>(row.text(1))
+                        .value_or(model::VerdictState::kUnknown);
+      offer.severe = row.text(3) != "none";
+      offer.answered[0] = static_cast<uint64_t>(row.number(4));
+      offer.answered[1] = static_cast<uint64_t>(row.number(5));
+      offers.push_back(offer);
+      crowd::Tried mine;
+      for (size_t side = 0; side < 2; ++side) {
+        mine.tau_us[side] = static_cast<uint32_t>(row.number(7 + side));
+        mine.tries[side] = static_cast<uint32_t>(row.number(9 + side));
+        mine.done[side] = row.number(11 + side) != 0;
+      }
+      tried.push_back(mine);
+    }
+    const auto choice = crowd::choose(offers, tried, settings_.policy, random_);
+    if (!choice) return false;
+    give(offers[choice->index], *choice, rows[choice->index].number(6) != 0);
+    return !on_.failed();
+  }
+
+  void give(const crowd::Offer& offer, const crowd::Choice& choice, bool promoted) {
+    const auto number = static_cast<int64_t>(offer.number);
+    const auto race =
+        on_.run("SELECT document FROM races WHERE program=$1 AND number=$2", {program_, number});
+    auto finding = race.empty() ? std::nullopt : from_document(race[0].text(0));
+    if (!finding) return on_.fail({"race " + std::to_string(number) + " cannot be read", ""});
+    api::Job job;
+    job.id = hex(random_.next()).substr(2) + hex(random_.next()).substr(2);
+    job.number = offer.number;
+    job.candidate = std::move(finding->candidate);
+    job.order = choice.order;
+    job.tau_us = choice.tau_us;
+    job.last_tau = choice.last_tau;
+    job.lease_s = static_cast<uint32_t>(settings_.lease_ms / 1000);
+    job.promoted = promoted;
+    const double stride = crowd::stride(offer, settings_.policy);
+    on_.run("INSERT INTO jobs VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,'leased')",
+            {program_, job.id, number, who_.credential, poll_.instance,
+             std::string(model::name(job.order)), int64_t{job.tau_us}, stride, now_ms_,
+             now_ms_ + settings_.lease_ms});
+    on_.run(
+        "UPDATE races SET holders=holders+1, turn=turn+$3, shuffle=$4 WHERE program=$1 AND "
+        "number=$2",
+        {program_, number, stride, static_cast<int64_t>(random_.next() >> 1)});
+    on_.run("UPDATE instances SET jobs=jobs+1 WHERE program=$1 AND credential=$2 AND id=$3",
+            {program_, who_.credential, poll_.instance});
+    answer_.jobs.push_back(std::move(job));
+  }
+
+  Transaction& on_;
+  const std::string& program_;
+  const Who& who_;
+  const api::Poll& poll_;
+  const Settings& settings_;
+  Random& random_;
+  int64_t now_ms_;
+  api::PollAnswer answer_;
+  std::vector<std::string> kept_;
+};
+
+}  // namespace
+
+Result<api::PollAnswer> Store::poll(const std::string& program, const Who& who,
+                                    const api::Poll& poll, int64_t now_ms) {
+  Transaction on(*connection_);
+  api::PollAnswer answer = Desk(on, program, who, poll, settings, random_, now_ms).serve();
+  if (const Status committed = on.commit(); !committed) return committed.error();
+  return answer;
+}
+
+}  // namespace deadheat::hive::store
