@@ -43,6 +43,8 @@ enum {
   DHV_CANDIDATE_PROMOTED = 2    /* and did so from different threads */
 };
 
+/* Inference is also a bit of each state: who switches it off takes the bits away, too. A site that
+ * has nothing new to tell loses its bit; a validator sets it again now and then (every 100 ms). */
 enum { DHV_SWITCH_DETECT = 1, DHV_SWITCH_STEER = 2, DHV_SWITCH_INFER = 4 };
 
 /* The wished order: role 0 (primary) or role 1 (alternate) first. */
@@ -80,7 +82,8 @@ struct dhv_job {
   uint32_t tau_us;
   uint32_t bound_ms; /* the longest that a watch stands; 0: DHV_BOUND_MS */
   uint32_t flags;    /* DHV_JOB_* */
-  uint32_t unused[10];
+  uint32_t lease_ms; /* from when the program takes it up until it drops it by itself; 0: never */
+  uint32_t unused[9];
   /* The program's. `revision` is odd while it writes; an answer only gets stronger. */
   uint32_t revision;
   uint32_t answers; /* the serial */
@@ -108,6 +111,8 @@ struct dhv_counters {
   uint64_t no_room;     /* synchronisation objects that the table could not take: the watch ended */
   uint64_t bad_jobs;    /* jobs that made no sense */
   uint64_t sampled_out; /* accesses of hot sites that inference passed over */
+  uint64_t rested;      /* times that inference left a site where nothing changed any more */
+  uint64_t leases_over; /* jobs that were dropped: their validator did not come back */
 };
 
 struct dhv_page {
@@ -131,7 +136,7 @@ struct dhv_page {
   uint32_t standstill_us; /* the longest that a thread is held back in a second; 0: no limit */
   uint32_t unused_control[13];
   struct dhv_counters counters;
-  uint32_t unused_counters[8];
+  uint32_t unused_counters[4];
   struct dhv_job jobs[DHV_JOBS];
 };
 
@@ -186,8 +191,8 @@ extern "C" {
 /* An object's constructor, before those of the program. `states` is the module's array of as many
  * bytes as the list has sites, in whole pages of its own. */
 void __deadheat_validate_register(const struct dhv_list* list, unsigned char* states);
-/* Around an access whose state is not 0. */
-void __deadheat_validate_before(unsigned site, const void* address, uint64_t what);
+/* Around an access whose state is not 0; the second only if the first returned other than 0. */
+int __deadheat_validate_before(unsigned site, const void* address, uint64_t what);
 void __deadheat_validate_after(unsigned site);
 /* Around an atomic operation while byte 0 is not 0. `order` as C11 numbers them; `what`: 1 loads,
  * 2 stores, 3 both. */

@@ -5,7 +5,8 @@
 //
 // A site becomes
 //
-//   if (states[site] == 0) { access } else { before(site, address, what); access; after(site); }
+//   if (states[site] == 0) { access }
+//   else { asked = before(site, address, what); access; if (asked) after(site); }
 //
 // that is one compare with memory and one branch that is never taken while nobody asks. The copy of
 // the access in the cold block is what lets the runtime know when it has happened.
@@ -124,17 +125,20 @@ class Instrumenter {
     return llvm::MDBuilder(module_.getContext()).createBranchWeights(1, 100000);
   }
 
-  void call(llvm::IRBuilder<>& builder, const char* name, llvm::ArrayRef<llvm::Value*> arguments) {
+  llvm::Value* call(llvm::IRBuilder<>& builder, const char* name,
+                    llvm::ArrayRef<llvm::Value*> arguments, bool answers = false) {
     llvm::SmallVector<llvm::Type*> parameters;
     for (llvm::Value* argument : arguments) parameters.push_back(argument->getType());
     llvm::FunctionCallee hook = module_.getOrInsertFunction(
-        name, llvm::FunctionType::get(types_.getVoidTy(), parameters, false));
+        name, llvm::FunctionType::get(answers ? types_.getInt32Ty() : types_.getVoidTy(),
+                                      parameters, false));
     // Weak: the program also runs with the library of another mode, where no state is ever set.
     if (auto* declared = llvm::dyn_cast<llvm::Function>(hook.getCallee()))
       declared->setLinkage(llvm::GlobalValue::ExternalWeakLinkage);
     llvm::CallInst* made = builder.CreateCall(hook, arguments);
     made->setDoesNotThrow();
     mark_ours(*made);
+    return made;
   }
 
   // `if (states[0]) hook(...)` in front of `at`.
@@ -211,11 +215,19 @@ class Instrumenter {
     llvm::SplitBlockAndInsertIfThenElse(asked, &access, &slow, &fast, unlikely());
     builder.SetInsertPoint(slow);
     builder.SetCurrentDebugLocation(access.getDebugLoc());
-    for (const Check& check : checks)
-      call(builder, "__deadheat_validate_before",
-           {types_.getInt32(check.site), check.reach.pointer, what_of(builder, check.reach)});
+    llvm::Value* waited_for = nullptr;
+    for (const Check& check : checks) {
+      llvm::Value* one = call(
+          builder, "__deadheat_validate_before",
+          {types_.getInt32(check.site), check.reach.pointer, what_of(builder, check.reach)}, true);
+      waited_for = waited_for == nullptr ? one : builder.CreateOr(waited_for, one);
+    }
     llvm::Instruction* copy = access.clone();
     copy->insertBefore(slow);
+    llvm::Instruction* then = llvm::SplitBlockAndInsertIfThen(builder.CreateIsNotNull(waited_for),
+                                                              slow, false, unlikely());
+    builder.SetInsertPoint(then);
+    builder.SetCurrentDebugLocation(access.getDebugLoc());
     for (const Check& check : checks)
       call(builder, "__deadheat_validate_after", {types_.getInt32(check.site)});
     llvm::BasicBlock* tail = access.getParent();

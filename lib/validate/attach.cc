@@ -13,7 +13,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr auto kPoll = std::chrono::milliseconds(10);
 constexpr auto kDwell = std::chrono::milliseconds(2000);  // for a job that nobody answers
-constexpr auto kGrace = std::chrono::milliseconds(200);   // a weak answer may become stronger
+constexpr auto kLookAgain = std::chrono::milliseconds(100);
+// A job outlives its round only if we are killed; steering and the bound may make a round longer.
+constexpr uint32_t kLeaseMs = 10'000;
+constexpr auto kGrace = std::chrono::milliseconds(200);  // a weak answer may become stronger
 
 class Attached {
  public:
@@ -54,6 +57,7 @@ class Attached {
     std::vector<uint32_t> serials(jobs.size());
     for (size_t slot = 0; slot < jobs.size(); ++slot) {
       serials[slot] = ++serial_;
+      orders.wishes[slot].lease_ms = kLeaseMs;
       page_.place(slot, serials[slot], orders.wishes[slot]);
       page_.add_state(orders.sites[slot].first, DHV_STATE_JOB);
       page_.add_state(orders.sites[slot].second, DHV_STATE_JOB);
@@ -79,8 +83,12 @@ class Attached {
   // Until each has a final answer, or a lesser one for a while, or the time for this round is over.
   void await(const std::vector<uint32_t>& serials, std::vector<Answer>& answers) {
     const auto begun = Clock::now();
-    auto changed = begun;
+    auto changed = begun, looked = begun;
     while (!over()) {
+      if (Clock::now() - looked > kLookAgain) {
+        campaign_.look_again(page_);
+        looked = Clock::now();
+      }
       bool all_final = true, all_some = true;
       for (size_t slot = 0; slot < serials.size(); ++slot) {
         const uint32_t before = answers[slot].outcome;

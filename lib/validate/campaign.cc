@@ -175,6 +175,16 @@ void Campaign::learn(const Page& page) {
   }
 }
 
+void Campaign::look_again(Page& page) const {
+  for (const Tried& tried : courses_) {
+    if (tried.course.enough() ||
+        (page.candidate_fact(tried.course.number()) & DHV_CANDIDATE_PROMOTED) != 0)
+      continue;
+    page.add_state(tried.sites.first, DHV_STATE_INFER);
+    page.add_state(tried.sites.second, DHV_STATE_INFER);
+  }
+}
+
 void Campaign::take(const Job& job, const Answer* answer, const model::Consequence& consequence) {
   ++attempts_;
   Tried& tried = courses_[job.course];

@@ -30,6 +30,9 @@ class Campaign {
   Orders orders_for(const std::vector<Job>& jobs) const;
 
   void learn(const Page& page);
+  // Sites of undecided candidates that inference has left, because nothing changed there, are
+  // looked at again. Now and then, while the program runs.
+  void look_again(Page& page) const;
   // Adds the job's evidence; `consequence` is what the execution did, if this job may be its cause.
   void take(const Job& job, const Answer* answer, const model::Consequence& consequence);
   bool decided() const;

@@ -83,6 +83,11 @@ void Listener::set(Orders orders) {
   orders_ = std::move(orders);
 }
 
+void Listener::for_each_page(const std::function<void(Page&)>& visit) {
+  const std::lock_guard lock(mutex_);
+  for (const auto& page : pages_) visit(*page);
+}
+
 std::vector<std::unique_ptr<Page>> Listener::take(uint64_t& refused) {
   const std::lock_guard lock(mutex_);
   refused += refused_;

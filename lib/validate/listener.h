@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -33,6 +34,8 @@ class Listener {
 
   const std::string& path() const { return path_; }
   void set(Orders orders);
+  // Of the processes that came since the last take().
+  void for_each_page(const std::function<void(Page&)>& visit);
   // The pages since the last call; others than ours, or of another list, are counted.
   std::vector<std::unique_ptr<Page>> take(uint64_t& refused);
 

@@ -109,6 +109,7 @@ void Page::place(size_t slot, uint32_t serial, const Wish& wish) {
   put(job.order, wish.order);
   put(job.tau_us, wish.tau_us);
   put(job.bound_ms, wish.bound_ms);
+  put(job.lease_ms, wish.lease_ms);
   put(job.flags, wish.promoted ? uint32_t{DHV_JOB_PROMOTED} : 0U);
   __atomic_store_n(&job.serial, serial, __ATOMIC_RELEASE);
 }

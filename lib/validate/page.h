@@ -25,6 +25,7 @@ struct Wish {
   uint32_t candidate = 0;  // number in the program's list
   uint32_t order = DHV_ORDER_ANY;
   uint32_t tau_us = 0, bound_ms = 0;
+  uint32_t lease_ms = 0;  // the program drops it by itself after so long; 0: never
   bool promoted = false;
 };
 

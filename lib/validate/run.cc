@@ -11,6 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr int kPollMs = 20;
+constexpr int kLookAgainEvery = 5;  // polls
 constexpr double kLeastTimeout_s = 20, kTimesSlowest = 10;
 
 class Runner {
@@ -75,8 +76,10 @@ class Runner {
         options_.target.environment("validate", {"validate_socket=" + listener_.path()});
     if (const Status begun = children_.start(++tag_, request); !begun) return begun.error();
     std::vector<campaign::Children::Ended> ended;
-    while (ended.empty() && !over()) {
+    for (int polls = 1; ended.empty() && !over(); ++polls) {
       ended = children_.wait(kPollMs);
+      if (polls % kLookAgainEvery == 0)
+        listener_.for_each_page([&](Page& page) { campaign_.look_again(page); });
       show(jobs.empty() ? "undisturbed runs" : "trials");
     }
     if (ended.empty()) {

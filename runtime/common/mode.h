@@ -45,6 +45,15 @@ int mode_exit_code(int status);  // what the process should exit with instead of
 // An instrumented object was loaded; its code has not run yet. Weak.
 void mode_modules_changed();
 
+// --- Production. A mode for programs at work defines it: above 0 while the mode has anything to
+// do. Such a mode wants no accesses of libc's functions and must delay nothing. While it is 0,
+// taking and letting go of a lock is the real operation and this one look. Weak.
+[[gnu::weak]] extern uint32_t production_work;
+inline bool in_production() { return &production_work != nullptr; }
+inline bool nothing_to_do() {
+  return in_production() && __atomic_load_n(&production_work, __ATOMIC_RELAXED) == 0;
+}
+
 // --- Fork of the process. The child goes on alone with one thread.
 void mode_before_fork(Thread* self);
 void mode_after_fork_parent(Thread* self);

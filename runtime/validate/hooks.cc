@@ -80,20 +80,22 @@ bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrde
                         }) != 0;
 }
 
-[[gnu::noinline]] void look_at_access(unsigned site, const void* address, uint64_t what) {
+// Whether the other side waits for this access to be made.
+[[gnu::noinline]] int look_at_access(unsigned site, const void* address, uint64_t what) {
   Thread* const thread = looking();
-  if (thread == nullptr || thread->waits) return;
+  if (thread == nullptr || thread->waits || page() == nullptr || site >= site_count()) return 0;
   const uint8_t state = __atomic_load_n(&states()[site], __ATOMIC_RELAXED);
   size_t size = what >> DHV_ACCESS_SIZE_SHIFT;
   if ((what & DHV_ACCESS_FREE) != 0)
     size = address == nullptr ? 0 : REAL(malloc_usable_size)(const_cast<void*>(address));
-  if (size == 0) return;
+  if (size == 0) return 0;
   const Address begin = address_of(address);
-  if ((state & DHV_STATE_INFER) != 0) infer(*thread, site, begin, size);
-  if ((state & DHV_STATE_JOB) == 0) return;
+  if (state != 0) infer(*thread, site, begin, size);
+  if ((state & DHV_STATE_JOB) == 0) return 0;
   job_access(
       *thread, site,
       {begin, begin + size, (what & DHV_ACCESS_WRITE) != 0, (what & DHV_ACCESS_ATOMIC) != 0});
+  return thread->wakes != 0 ? 1 : 0;
 }
 
 }  // namespace
@@ -118,15 +120,15 @@ EXPORTED void __deadheat_validate_register(const dhv_list* list, unsigned char* 
   deadheat::runtime::register_list(list, states);
 }
 
-// A known access of a site without a job is over after a few instructions and no stack frame.
-EXPORTED void __deadheat_validate_before(unsigned site, const void* address, uint64_t what) {
-  const deadheat::runtime::Places& at = deadheat::runtime::places;
+// A known access of a site without a job is over after a few instructions and no stack frame. A
+// state that is not 0 is one of the page: the records are there, and the site is one of them.
+EXPORTED int __deadheat_validate_before(unsigned site, const void* address, uint64_t what) {
   const Thread* const thread = deadheat::runtime::self();
-  if (at.page == nullptr || site >= at.site_count || thread == nullptr) return;
-  if (at.states[site] == DHV_STATE_INFER &&
+  if (thread == nullptr) return 0;
+  if (deadheat::runtime::places.states[site] == DHV_STATE_INFER &&
       deadheat::runtime::is_known(*thread, site, address_of(address)))
-    return;
-  deadheat::runtime::look_at_access(site, address, what);
+    return 0;
+  return deadheat::runtime::look_at_access(site, address, what);
 }
 
 EXPORTED void __deadheat_validate_after(unsigned) {

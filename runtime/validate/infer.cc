@@ -12,11 +12,17 @@ namespace {
 // After so many changes a site is looked at once in kSample: a site that runs over an array changes
 // with every access. What is passed over is counted.
 constexpr uint32_t kEnoughChanges = 4096, kSample = 64;
+// Known accesses before a site rests: the first time, and when it was woken.
+constexpr uint32_t kPatience = 4096, kPatienceAgain = 64;
 struct Partner {
   uint32_t site, candidate;
 };
 
 Partner* partners;
+// Sites that were put to rest since everybody was woken last. Past the end all sites are woken.
+constexpr uint32_t kMaxResting = 1024;
+uint32_t resting[kMaxResting];
+uint32_t resting_count;
 uint8_t* promoted;  // our own copy: the page's may be written by others
 
 void add_fact(uint8_t& fact, uint8_t bits) {
@@ -32,9 +38,28 @@ void rest_if_done(uint32_t site) {
   remove_state(site, DHV_STATE_INFER);
 }
 
+void wake(uint32_t site) {
+  Record& record = records[site];
+  if (__atomic_load_n(&record.rests, __ATOMIC_RELAXED) == 0) return;
+  __atomic_store_n(&record.rests, 0, __ATOMIC_RELAXED);
+  if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_INFER) != 0)
+    add_state(site, DHV_STATE_INFER);
+}
+
+void rest(uint32_t site) {
+  Record& record = records[site];
+  record.patience = kPatienceAgain;
+  if ((__atomic_load_n(&states()[site], __ATOMIC_RELAXED) & DHV_STATE_JOB) != 0) return;
+  count(page()->counters.rested);
+  remove_state(site, DHV_STATE_INFER);
+  if (__atomic_exchange_n(&record.rests, 1, __ATOMIC_RELAXED) != 0) return;
+  const uint32_t slot = __atomic_fetch_add(&resting_count, 1, __ATOMIC_RELAXED);
+  if (slot < kMaxResting) __atomic_store_n(&resting[slot], site, __ATOMIC_RELAXED);
+}
+
 void compare(uint32_t site, uint64_t mine, size_t size, const Partner& partner, uint64_t other,
              uint32_t other_size) {
-  if (other == 0) return;
+  if (other == 0 || __atomic_load_n(&promoted[partner.candidate], __ATOMIC_RELAXED) != 0) return;
   const uint64_t a = mine & kAddressMask, b = other & kAddressMask;
   if (a >= b + other_size || b >= a + size) return;
   const bool apart = mine >> kAddressBits != other >> kAddressBits;
@@ -64,6 +89,7 @@ bool infer_start() {
     records[site].partners = next;
     next += records[site].partner_count;
     records[site].partner_count = 0;
+    records[site].patience = kPatience;
   }
   for (uint32_t i = 0; i < candidates; ++i)
     for (int role = 0; role < 2; ++role) {
@@ -77,7 +103,10 @@ void infer(Thread& self, uint32_t site, Address begin, size_t size) {
   Record& record = records[site];
   const uint64_t last = __atomic_load_n(&record.last, __ATOMIC_RELAXED);
   const uint64_t mine = word_of(self, begin);
-  if (last == mine) return;
+  if (last == mine) {
+    if (record.patience == 0 || record.patience > kPatience) rest(site);
+    return;
+  }
   if (record.changes >= kEnoughChanges) {
     if (++self.skipped % kSample != 0) return;
     count(page()->counters.sampled_out, kSample - 1);
@@ -95,6 +124,7 @@ void infer(Thread& self, uint32_t site, Address begin, size_t size) {
       compare(site, mine, size, partner, last, static_cast<uint32_t>(size));
     } else {
       const Record& other = records[partner.site];
+      wake(partner.site);
       compare(site, mine, size, partner, __atomic_load_n(&other.last, __ATOMIC_RELAXED),
               __atomic_load_n(&other.size, __ATOMIC_RELAXED));
     }
@@ -105,9 +135,21 @@ bool is_promoted(uint32_t candidate) {
   return __atomic_load_n(&promoted[candidate], __ATOMIC_RELAXED) != 0;
 }
 
+void look_again() {
+  const uint32_t many = __atomic_exchange_n(&resting_count, 0, __ATOMIC_RELAXED);
+  if (many > kMaxResting) {
+    for (uint32_t site = 1; site < site_count(); ++site) wake(site);
+    return;
+  }
+  for (uint32_t i = 0; i < many; ++i) wake(__atomic_load_n(&resting[i], __ATOMIC_RELAXED));
+}
+
 void infer_after_fork() {
-  for (uint32_t site = 0; site < site_count(); ++site)
-    records[site].last = records[site].changes = 0;
+  resting_count = 0;
+  for (uint32_t site = 0; site < site_count(); ++site) {
+    records[site].last = records[site].changes = records[site].rests = 0;
+    records[site].patience = kPatience;
+  }
   for (uint32_t i = 0; i < pair_count(); ++i) promoted[i] = 0;
 }
 

@@ -12,7 +12,8 @@
 
 namespace deadheat::runtime {
 
-bool jobs_active;
+uint32_t production_work;
+uint32_t stretch;
 
 namespace {
 
@@ -68,12 +69,19 @@ void begin_watch(Thread& self, Job& job, uint32_t role, const Range& bytes) {
   note_progress(job, DHV_SEEN_WATCHED);
 }
 
+// No watch without an active job: whoever has something to hand on knows that somebody asks.
+void count_active() {
+  uint32_t active = 0;
+  for (const Job& job : jobs) active += job.active ? 1 : 0;
+  if (active != 0 && production_work == 0) __atomic_add_fetch(&stretch, 1, __ATOMIC_RELAXED);
+  __atomic_store_n(&production_work, active, __ATOMIC_SEQ_CST);
+}
+
 // The site has no more business with this job; a new wish may have come meanwhile.
 void finish_job(Job& job) {
   end_watch(job);
   job.active = false;
-  jobs_active = false;
-  for (const Job& other : jobs) jobs_active |= other.active;
+  count_active();
   for (const uint32_t site : job.sites) {
     bool named = false;
     for (const Job& other : jobs)
@@ -93,6 +101,8 @@ void take_job(size_t index, uint32_t serial) {
   job.order = __atomic_load_n(&wish.order, __ATOMIC_RELAXED);
   job.tau_us = __atomic_load_n(&wish.tau_us, __ATOMIC_RELAXED);
   job.bound_ms = __atomic_load_n(&wish.bound_ms, __ATOMIC_RELAXED);
+  const uint64_t lease_ms = __atomic_load_n(&wish.lease_ms, __ATOMIC_RELAXED);
+  job.end_ns = lease_ms == 0 ? 0 : now_ns() + lease_ms * 1'000'000;
   job.promoted = (__atomic_load_n(&wish.flags, __ATOMIC_RELAXED) & DHV_JOB_PROMOTED) != 0;
   if (serial == 0) return;
   if (job.candidate >= pair_count() || job.order > DHV_ORDER_ALTERNATE ||
@@ -116,11 +126,20 @@ void take_jobs() {
     changed = true;
   }
   if (!changed) return;
-  jobs_active = false;
+  count_active();
   for (const Job& job : jobs) {
-    jobs_active |= job.active;
     if (!job.active) continue;
     for (const uint32_t site : job.sites) add_state(site, DHV_STATE_JOB);
+  }
+}
+
+// A validator that was killed takes nothing back: its jobs end with their lease.
+void drop_old_jobs() {
+  const uint64_t now = now_ns();
+  for (Job& job : jobs) {
+    if (!job.active || job.end_ns == 0 || now < job.end_ns) continue;
+    count(page()->counters.leases_over);
+    finish_job(job);
   }
 }
 
@@ -160,9 +179,13 @@ bool meets_watch(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   return false;
 }
 
+uint32_t held_now(const Thread& self) {
+  if (self.stretch != stretch) return 0;
+  return self.held_count < kMaxHeld ? self.held_count : kMaxHeld;
+}
+
 bool share_a_lock(const Thread& self, const Job& job, uint32_t role) {
-  const uint32_t mine = self.held_count < kMaxHeld ? self.held_count : kMaxHeld;
-  for (uint32_t i = 0; i < mine; ++i)
+  for (uint32_t i = 0; i < held_now(self); ++i)
     for (const Address other : job.locks[role])
       if (other != 0 && other == self.held[i]) return true;
   return false;
@@ -170,7 +193,7 @@ bool share_a_lock(const Thread& self, const Job& job, uint32_t role) {
 
 void note_locks(const Thread& self, Job& job, uint32_t role) {
   for (uint32_t i = 0; i < kNotedLocks; ++i)
-    job.locks[role][i] = i < self.held_count && i < kMaxHeld ? self.held[i] : 0;
+    job.locks[role][i] = i < held_now(self) ? self.held[i] : 0;
 }
 
 // The wished order would be missed by this access, and the other side may come in time.
@@ -239,6 +262,16 @@ Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
   return pause;
 }
 
+// A job may be over before its validator has set the bits of its sites, and the validator killed
+// before it takes them back. A job that is placed meanwhile is seen: its serial is written before
+// its bits are.
+void leave_if_unnamed(uint32_t site) {
+  for (const Job& job : jobs)
+    if (job.active && (job.sites[0] == site || job.sites[1] == site)) return;
+  remove_state(site, DHV_STATE_JOB);
+  take_jobs();
+}
+
 // --- Steering.
 
 void wait_until(uint32_t& word, uint64_t deadline_ns) {
@@ -277,11 +310,16 @@ void hold_back(Thread& self, Pause& pause, const Range& bytes) {
   if (!job.watch.active) begin_watch(self, job, pause.role, bytes);
 }
 
-bool resting() {
+bool resting(Thread& self) {
   const uint64_t now = cycles();
   if (now < __atomic_load_n(&rest_until, __ATOMIC_RELAXED)) return true;
-  if (__atomic_add_fetch(&slow_paths, 1, __ATOMIC_RELAXED) % kBudgetEvery != 0 || may_work())
-    return false;
+  if (__atomic_add_fetch(&slow_paths, 1, __ATOMIC_RELAXED) % kBudgetEvery != 0) return false;
+  {
+    const Inside inside(&self);
+    const Locked locked(state_lock);
+    drop_old_jobs();
+  }
+  if (may_work()) return false;
   __atomic_store_n(&rest_until, now + kRestCycles, __ATOMIC_RELAXED);
   count(page()->counters.no_credit);
   return true;
@@ -305,7 +343,8 @@ void one_less(Job& job) {
 }  // namespace
 
 void job_access(Thread& self, uint32_t site, const Range& bytes) {
-  if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_DETECT) == 0 || resting())
+  if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_DETECT) == 0 ||
+      resting(self))
     return;
   const uint64_t begun = cycles();
   Pause* pause = nullptr;
@@ -314,6 +353,7 @@ void job_access(Thread& self, uint32_t site, const Range& bytes) {
     const Locked locked(state_lock);
     take_jobs();
     pause = look_at_jobs(self, site, bytes);
+    leave_if_unnamed(site);
   }
   charge_slow(cycles() - begun);
   if (pause != nullptr) hold_back(self, *pause, bytes);
@@ -407,7 +447,7 @@ void jobs_after_fork(Thread& self) {
   for (Job& job : jobs) job = {};
   for (Pause& pause : pauses) pause = {};
   tracking = 0;
-  jobs_active = false;
+  production_work = 0;
   threads = &self;
   self.next = self.previous = nullptr;
   self.wakes = 0;

@@ -26,7 +26,10 @@ struct Range {
   }
 };
 
-extern bool jobs_active;  // some job is: locks are noted
+// Some job is active: locks are noted, and every lock and unlock asks (mode.h). Each time that the
+// first one comes is another stretch: locks that were noted in an earlier one may be let go by now.
+inline bool jobs_active() { return __atomic_load_n(&production_work, __ATOMIC_RELAXED) != 0; }
+extern uint32_t stretch;
 
 void job_access(Thread& self, uint32_t site, const Range& bytes);
 void job_access_made(Thread& self);

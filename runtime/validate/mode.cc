@@ -22,7 +22,9 @@ constexpr Address kReaders = 1;  // beside the lock's own address: what readers 
 
 Thread* make_thread() {
   auto* const thread = arena_new<Thread>();
-  if (thread != nullptr) thread->common.number = __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
+  if (thread == nullptr) return nullptr;
+  thread->common.number = __atomic_fetch_add(&created, 1, __ATOMIC_RELAXED);
+  thread->word = word_of_thread(thread->common.number);
   return thread;
 }
 
@@ -41,6 +43,10 @@ void acquires(Thread* self, Address object) {
 }
 
 void note_lock(Thread& self, Address lock) {
+  if (self.stretch != stretch) {
+    self.stretch = stretch;
+    self.held_count = 0;
+  }
   if (self.held_count < kMaxHeld) self.held[self.held_count] = lock;
   ++self.held_count;
 }
@@ -92,6 +98,7 @@ Thread* on_thread_create(Thread* parent, Address) {
   thread->common.parent = parent->common.number;
   const Inside inside(parent);
   thread_begins(*thread, parent);
+  look_again();
   return thread;
 }
 
@@ -137,7 +144,7 @@ void on_thread_name(Thread* thread, const char* name) {
 }
 
 void on_lock(Thread* self, Address, Address lock, bool shared) {
-  if (__builtin_expect(jobs_active, 0)) note_lock(*self, lock);
+  if (__builtin_expect(jobs_active(), 0)) note_lock(*self, lock);
   if (__builtin_expect(!is_tracking(), 1)) return;
   acquires(self, lock);
   if (!shared) acquires(self, lock + kReaders);

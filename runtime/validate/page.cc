@@ -82,10 +82,11 @@ void fill(dhv_page& fresh, const Layout& at) {
   fresh.site_facts = at.site_facts;
   fresh.candidate_facts = at.candidate_facts;
   fresh.states = at.states;
-  fresh.switches = DHV_SWITCH_DETECT | DHV_SWITCH_STEER | DHV_SWITCH_INFER;
+  fresh.switches = DHV_SWITCH_DETECT | DHV_SWITCH_STEER;
+  if (runtime_options().validate_infer == 0) return;
+  fresh.switches |= DHV_SWITCH_INFER;
   auto* const bytes = reinterpret_cast<uint8_t*>(&fresh) + at.states;
   for (uint32_t i = 1; i < list->sites; ++i) bytes[i] = DHV_STATE_INFER;
-  __atomic_store_n(&fresh.magic, DHV_MAGIC, __ATOMIC_RELEASE);
 }
 
 dhv_page* make_page() {
@@ -101,6 +102,7 @@ dhv_page* make_page() {
   }
   auto* const fresh = reinterpret_cast<dhv_page*>(mapped);
   fill(*fresh, at);
+  __atomic_store_n(&fresh->magic, DHV_MAGIC, __ATOMIC_RELEASE);
   return fresh;
 }
 

@@ -21,6 +21,7 @@ struct Thread {
   Thread *next = nullptr, *previous = nullptr;  // of all that live
   uint32_t ignore_reads = 0, ignore_writes = 0, ignore_sync = 0;
 
+  uint64_t word = 0;   // the thread's part of an access's word (infer.h)
   uint32_t epoch = 0;  // what `reached` belongs to (order.h)
   Reached reached;
   Reached at_release_fence, before_acquire_fence;
@@ -33,6 +34,7 @@ struct Thread {
 
   Address held[kMaxHeld] = {};
   uint32_t held_count = 0;
+  uint32_t stretch = 0;  // in which they were noted (jobs.h)
 
   bool waits = false;  // held back by steering: what a signal handler does then is not looked at
   uint32_t wakes = 0;  // the thread held back at this slot + 1 waits for our access to be made

@@ -11,11 +11,12 @@ import signal
 import struct
 import subprocess
 import sys
+import time
 import unittest
 
 from bench import Validation, candidate, lines_of
 
-STATES_OFFSET = 52  # of struct dhv_page: abi/validate_page.h
+STATES_OFFSET = 44  # of struct dhv_page: abi/validate_page.h
 JOBS_OFFSET = 256
 
 
@@ -49,6 +50,11 @@ class Server(Validation):
                            "--attach", str(process), *options)
         with open(self.path("out.json"), encoding="utf-8") as file:
             return done.returncode, json.load(file)["findings"], done.stdout + done.stderr
+
+    def page_of(self, process):
+        folder = f"/proc/{process}/fd"
+        return next(os.path.join(folder, name) for name in os.listdir(folder)
+                    if "deadheat-validate" in os.readlink(os.path.join(folder, name)))
 
     def check(self, *words):
         server, process = self.start(*words)
@@ -87,14 +93,25 @@ class Server(Validation):
         validator.kill()
         validator.wait()
         validator.stderr.close()
+        with open(self.page_of(process), "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+            states = struct.unpack_from("<I", memory, STATES_OFFSET)[0]
+            deadline = time.monotonic() + 120
+            while any(state & 2 for state in memory[states:]) and time.monotonic() < deadline:
+                time.sleep(0.1)
+            self.assertFalse(any(state & 2 for state in memory[states:]), "its jobs end with their lease")
         self.stop(server)
+
+    def test_a_thread_is_created_without_a_wait(self):
+        if shutil.which("strace") is None:
+            self.skipTest("no strace")
+        done = self.run_in("strace", "-f", "-e", "trace=futex", self.path("program"), "4", input="\n")
+        self.assertIn("right", done.stdout)
+        self.assertNotIn("tv_nsec=2000000", done.stderr)
 
     def test_a_hostile_page(self):
         """Whatever is written into it, the program goes on and is right; it cannot be truncated."""
         server, process = self.start("4")
-        folder = f"/proc/{process}/fd"
-        page = next(os.path.join(folder, name) for name in os.listdir(folder)
-                    if "deadheat-validate" in os.readlink(os.path.join(folder, name)))
+        page = self.page_of(process)
         with open(page, "r+b") as file:
             with self.assertRaises(OSError):
                 os.ftruncate(file.fileno(), 0)

@@ -56,13 +56,13 @@ inline Address address_of(const volatile void* pointer) {
 // are points of a mode that schedules: another thread may come first.
 inline void accesses(Thread* thread, Address pc, const volatile void* begin, size_t size,
                      bool write) {
-  if (thread == nullptr || size == 0 || !is_instrumented(pc)) return;
+  if (in_production() || thread == nullptr || size == 0 || !is_instrumented(pc)) return;
   if (scheduled(thread)) mode_before_range(thread, pc, address_of(begin), size, write);
   on_range(thread, pc, address_of(begin), size, write);
 }
 inline void accessed(Thread* thread, Address pc, const volatile void* begin, size_t size,
                      bool write) {
-  if (thread != nullptr && size != 0 && is_instrumented(pc))
+  if (!in_production() && thread != nullptr && size != 0 && is_instrumented(pc))
     on_range(thread, pc, address_of(begin), size, write);
 }
 inline void was_read(Thread* thread, Address pc, const volatile void* begin, size_t size) {

@@ -22,6 +22,8 @@ __attribute__((noinline)) void case_without_site(void) {
 }
 __attribute__((noinline)) void case_site_off(void) { touch_promoted(kOperations); }
 __attribute__((noinline)) void case_site_inferred(void) { touch_alone(kOperations); }
+/* The first 4096 were enough: inference has left the site. */
+__attribute__((noinline)) void case_site_at_rest(void) { touch_alone(kOperations); }
 __attribute__((noinline)) void case_atomic_add(void) {
   for (int i = 0; i < kOperations; ++i) atomic_fetch_add(&counter, 1);
 }
@@ -49,6 +51,7 @@ int main(void) {
   case_without_site();
   case_site_off();
   case_site_inferred();
+  case_site_at_rest();
   case_atomic_add();
   case_atomic_load();
   case_lock_and_unlock();
