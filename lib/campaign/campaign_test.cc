@@ -7,7 +7,9 @@
 #include <cstring>
 #include <filesystem>
 #include <map>
+#include <set>
 
+#include "abi/trial.h"
 #include "lib/base/file.h"
 #include "lib/base/mask.h"
 #include "lib/base/text.h"
@@ -47,6 +49,22 @@ TEST(TrialRequest, IsWrittenAsTheRuntimeReadsIt) {
   EXPECT_EQ(schedule_text(back), "seed 17 strategy pct depth 3 length 900");
   for (const char* bad : {"", "seed", "seed x", "strategy pct", "seed 1 speed 2", "seed 1 depth"})
     EXPECT_FALSE(parse_schedule(bad, back)) << bad;
+}
+
+TEST(TrialRequest, HasALineForEachKeyOfTheTableAndNoOther) {
+  TrialRequest request;
+  request.depth = request.length = request.patience_ms = request.grace_ms = 1;
+  request.sites = {{0, 1, "", "p"}};
+  request.decisions = request.follow = "x";
+  request.stop_at_race = request.spins = true;
+  request.cpu = 0;
+  std::set<std::string_view> written;
+  const std::string text = to_text(request);
+  for (const std::string_view line : split(text, '\n'))
+    if (!line.empty() && line != DHT_FIRST_LINE) written.insert(line.substr(0, line.find(' ')));
+#define DEADHEAT_KEY(name, type, values, meaning) #name,
+  EXPECT_EQ(written, (std::set<std::string_view>{DHT_KEYS(DEADHEAT_KEY)}));
+#undef DEADHEAT_KEY
 }
 
 TEST(LeftToSystem, IsAddedUpAndNamed) {

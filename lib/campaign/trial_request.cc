@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "abi/trial.h"
 #include "lib/base/text.h"
 
 namespace deadheat::campaign {
@@ -29,7 +30,7 @@ void set_limits(TrialRequest& request, double timeout_s, double slowest_s) {
 }
 
 std::string to_text(const TrialRequest& request) {
-  std::string text = "deadheat-trial 1\nstrategy " + request.strategy + "\nseed " +
+  std::string text = DHT_FIRST_LINE "\nstrategy " + request.strategy + "\nseed " +
                      std::to_string(request.seed) + "\n";
   if (request.depth > 0) text += "depth " + std::to_string(request.depth) + "\n";
   if (request.length > 0) text += "length " + std::to_string(request.length) + "\n";

@@ -48,7 +48,7 @@ class LiveFindings {
   bool any_instrumented() const;
 
   // What a scheduled execution ran into, in one line each; empty when it did not.
-  std::string deadlock();  // "T1 waits for mutex a (held by T2) in f() x.c:3; T2 waits ..."
+  std::string deadlock();  // "T1 waits for lock a (held by T2) in f() x.c:3; T2 waits ..."
   std::string hang();      // the same for each thread of a program that was let go and did not end
   bool released() const { return raw_.released(); }  // the scheduler let everybody go
   std::string crash();                               // "SIGSEGV in compress() x.c:12"

@@ -159,7 +159,7 @@ TEST_F(Live, AScheduledRaceIsSeenAtTheSameTime) {
   put(R"("ppid":1,)", R"("mode":"schedule",)");
   put(R"({"t":"race",)", R"("first":0,"decision":9,"atomic":false,)");
   text +=
-      R"({"t":"deadlock","pid":70,"decision":11,"threads":[{"number":1,"name":"teller","waits":"mutex","object":)" +
+      R"({"t":"deadlock","pid":70,"decision":11,"threads":[{"number":1,"name":"teller","waits":"lock","object":)" +
       number(0x10000 + marks_["bank"]["lock"]) + R"(,"owner":0,"stack":[[3,)" +
       number(marks_["bank"]["write"]) +
       R"(]]},{"number":0,"waits":"join","owner":1,"stack":[]}]})"
@@ -174,7 +174,7 @@ TEST_F(Live, AScheduledRaceIsSeenAtTheSameTime) {
   (void)live.feed(text);
   EXPECT_EQ(
       live.deadlock(),
-      "T1 'teller' waits for mutex g_lock (held by T0) in deposit() bank.c:12; T0 waits for T1 "
+      "T1 'teller' waits for lock g_lock (held by T0) in deposit() bank.c:12; T0 waits for T1 "
       "to end");
   EXPECT_EQ(live.crash(), "SIGSEGV in audit() bank.c:15");
   EXPECT_EQ(live.divergence(), "at decision 13: T1 was to lock");

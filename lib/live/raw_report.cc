@@ -3,35 +3,68 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "abi/raw_report.h"
+
 namespace deadheat::live {
 namespace {
 
 using Json = nlohmann::json;
 
+// The members of abi/raw_report.h, each with the type that it is read as.
+template <typename Type>
+struct Key {
+  const char* name;
+};
+namespace type {
+struct number;
+struct integer;
+struct flag;
+struct text;
+struct word;
+struct record;
+struct records;
+struct places;
+struct texts;
+}  // namespace type
+namespace key {
+#define DEADHEAT_KEY(of, member, kind, meaning) \
+  [[maybe_unused]] constexpr Key<type::kind> of##_##member{#member};
+DHR_MEMBERS(DEADHEAT_KEY)
+#undef DEADHEAT_KEY
+}  // namespace key
+
 // Absent and of another type are the same: the value stays what it was.
-const Json* member(const Json& object, const char* key) {
+const Json* member(const Json& object, const char* name) {
   if (!object.is_object()) return nullptr;
-  const auto found = object.find(key);
+  const auto found = object.find(name);
   return found == object.end() ? nullptr : &*found;
 }
 template <typename Unsigned>
-void read(const Json& object, const char* key, Unsigned& out) {
-  const Json* value = member(object, key);
+void read(const Json& object, Key<type::number> key, Unsigned& out) {
+  const Json* value = member(object, key.name);
   if (value != nullptr && value->is_number_unsigned() &&
       value->get<uint64_t>() <= std::numeric_limits<Unsigned>::max())
     out = value->get<Unsigned>();
 }
-void read(const Json& object, const char* key, bool& out) {
-  const Json* value = member(object, key);
+// Below 0 is "none": the value stays what it was.
+template <typename Unsigned>
+void read(const Json& object, Key<type::integer> key, Unsigned& out) {
+  read(object, Key<type::number>{key.name}, out);
+}
+void read(const Json& object, Key<type::flag> key, bool& out) {
+  const Json* value = member(object, key.name);
   if (value != nullptr && value->is_boolean()) out = value->get<bool>();
 }
-void read(const Json& object, const char* key, std::string& out) {
-  const Json* value = member(object, key);
+void read(const Json& object, Key<type::text> key, std::string& out) {
+  const Json* value = member(object, key.name);
   if (value != nullptr && value->is_string()) out = value->get_ref<const std::string&>();
 }
-template <typename F>
-void each(const Json& object, const char* key, F f) {
-  const Json* list = member(object, key);
+void read(const Json& object, Key<type::word> key, std::string& out) {
+  read(object, Key<type::text>{key.name}, out);
+}
+template <typename List, typename F>
+void each(const Json& object, Key<List> key, F f) {
+  const Json* list = member(object, key.name);
   if (list == nullptr || !list->is_array()) return;
   for (const Json& one : *list) f(one);
 }
@@ -44,9 +77,9 @@ bool read_place(const Json& value, RawPlace& place) {
   return true;
 }
 
-RawStack read_stack(const Json& object) {
+RawStack read_stack(const Json& object, Key<type::places> key) {
   RawStack stack;
-  each(object, "stack", [&](const Json& one) {
+  each(object, key, [&](const Json& one) {
     RawPlace place;
     if (read_place(one, place)) stack.push_back(place);
   });
@@ -54,29 +87,31 @@ RawStack read_stack(const Json& object) {
 }
 
 model::AccessKind access_kind(const std::string& name) {
-  if (name == "read") return model::AccessKind::kRead;
-  if (name == "write") return model::AccessKind::kWrite;
-  if (name == "atomic_read") return model::AccessKind::kAtomicRead;
-  if (name == "atomic_write") return model::AccessKind::kAtomicWrite;
-  if (name == "acquire") return model::AccessKind::kAcquire;
-  return name == "free" ? model::AccessKind::kFree : model::AccessKind::kUnknown;
+  using enum model::AccessKind;
+  constexpr auto read = kRead, write = kWrite, atomic_read = kAtomicRead,
+                 atomic_write = kAtomicWrite, acquire = kAcquire, free = kFree;
+#define DEADHEAT_ACCESS(word) \
+  if (name == #word) return word;
+  DHR_ACCESS_KINDS(DEADHEAT_ACCESS)
+#undef DEADHEAT_ACCESS
+  return kUnknown;
 }
 
 RawAccess read_access(const Json& value) {
   RawAccess access;
   std::string kind;
-  read(value, "kind", kind);
+  read(value, key::access_kind, kind);
   access.kind = access_kind(kind);
-  read(value, "size", access.size);
-  read(value, "address", access.address);
-  read(value, "thread", access.thread);
-  read(value, "stack_lost", access.stack_lost);
-  access.stack = read_stack(value);
-  each(value, "locks", [&](const Json& one) {
+  read(value, key::access_size, access.size);
+  read(value, key::access_address, access.address);
+  read(value, key::access_thread, access.thread);
+  read(value, key::access_stack_lost, access.stack_lost);
+  access.stack = read_stack(value, key::access_stack);
+  each(value, key::access_locks, [&](const Json& one) {
     RawLock lock;
-    read(one, "address", lock.address);
-    read(one, "shared", lock.shared);
-    lock.stack = read_stack(one);
+    read(one, key::lock_address, lock.address);
+    read(one, key::lock_shared, lock.shared);
+    lock.stack = read_stack(one, key::lock_stack);
     access.locks.push_back(std::move(lock));
   });
   return access;
@@ -84,38 +119,39 @@ RawAccess read_access(const Json& value) {
 
 RawLocation read_location(const Json& race) {
   RawLocation location;
-  const Json* value = member(race, "location");
+  const Json* value = member(race, key::race_location.name);
   if (value == nullptr) return location;
-  read(*value, "kind", location.kind);
-  read(*value, "module", location.place.module);
-  read(*value, "offset", location.place.offset);
-  read(*value, "begin", location.begin);
-  read(*value, "size", location.size);
-  read(*value, "thread", location.thread);
-  location.stack = read_stack(*value);
+  read(*value, key::location_kind, location.kind);
+  read(*value, key::location_module, location.place.module);
+  read(*value, key::location_offset, location.place.offset);
+  read(*value, key::location_begin, location.begin);
+  read(*value, key::location_size, location.size);
+  read(*value, key::location_thread, location.thread);
+  location.stack = read_stack(*value, key::location_stack);
   return location;
 }
 
 RawRace read_race(const Json& value) {
   RawRace race;
-  read(value, "n", race.number);
-  read(value, "address", race.address);
-  read(value, "size", race.size);
-  read(value, "count", race.count);
-  read(value, "near_region", race.near_region);
-  read(value, "first", race.first);
-  read(value, "decision", race.decision);
-  read(value, "atomic", race.atomic);
-  each(value, "accesses", [&](const Json& one) { race.accesses.push_back(read_access(one)); });
+  read(value, key::race_n, race.number);
+  read(value, key::race_address, race.address);
+  read(value, key::race_size, race.size);
+  read(value, key::race_count, race.count);
+  read(value, key::race_near_region, race.near_region);
+  read(value, key::race_first, race.first);
+  read(value, key::race_decision, race.decision);
+  read(value, key::race_atomic, race.atomic);
+  each(value, key::race_accesses,
+       [&](const Json& one) { race.accesses.push_back(read_access(one)); });
   race.location = read_location(value);
-  each(value, "threads", [&](const Json& one) {
+  each(value, key::race_threads, [&](const Json& one) {
     RawThread thread;
-    read(one, "number", thread.number);
-    read(one, "name", thread.name);
-    read(one, "kernel_id", thread.kernel_id);
-    read(one, "parent", thread.parent);
-    read(one, "running", thread.running);
-    thread.stack = read_stack(one);
+    read(one, key::thread_number, thread.number);
+    read(one, key::thread_name, thread.name);
+    read(one, key::thread_kernel_id, thread.kernel_id);
+    read(one, key::thread_parent, thread.parent);
+    read(one, key::thread_running, thread.running);
+    thread.stack = read_stack(one, key::thread_stack);
     race.threads.push_back(std::move(thread));
   });
   return race;
@@ -123,17 +159,17 @@ RawRace read_race(const Json& value) {
 
 RawDeadlock read_deadlock(const Json& value) {
   RawDeadlock deadlock;
-  read(value, "decision", deadlock.decision);
-  each(value, "threads", [&](const Json& one) {
+  read(value, key::deadlock_decision, deadlock.decision);
+  each(value, key::deadlock_threads, [&](const Json& one) {
     RawWaiter waiter;
-    read(one, "number", waiter.number);
-    read(one, "name", waiter.name);
-    read(one, "waits", waiter.waits);
-    read(one, "object", waiter.object);
+    read(one, key::waiter_number, waiter.number);
+    read(one, key::waiter_name, waiter.name);
+    read(one, key::waiter_waits, waiter.waits);
+    read(one, key::waiter_object, waiter.object);
     uint32_t owner = UINT32_MAX;  // -1, "nobody", is no unsigned number
-    read(one, "owner", owner);
+    read(one, key::waiter_owner, owner);
     waiter.owner = owner == UINT32_MAX ? -1 : int64_t{owner};
-    waiter.stack = read_stack(one);
+    waiter.stack = read_stack(one, key::waiter_stack);
     deadlock.threads.push_back(std::move(waiter));
   });
   return deadlock;
@@ -141,34 +177,35 @@ RawDeadlock read_deadlock(const Json& value) {
 
 RawCrash read_crash(const Json& value) {
   RawCrash crash;
-  read(value, "decision", crash.decision);
-  read(value, "signal", crash.signal);
-  read(value, "thread", crash.thread);
-  crash.stack = read_stack(value);
+  read(value, key::crash_decision, crash.decision);
+  read(value, key::crash_signal, crash.signal);
+  read(value, key::crash_thread, crash.thread);
+  crash.stack = read_stack(value, key::crash_stack);
   return crash;
 }
 
 RawDivergence read_divergence(const Json& value) {
   RawDivergence divergence;
-  read(value, "decision", divergence.decision);
-  read(value, "text", divergence.text);
+  read(value, key::diverged_decision, divergence.decision);
+  read(value, key::diverged_text, divergence.text);
   return divergence;
 }
 
 bool is_known(std::string_view kind) {
-  static constexpr std::string_view kKinds[] = {
-      "module", "race", "deadlock", "hang", "released", "crash", "diverged", "end", "note"};
+#define DEADHEAT_LINE(name) #name,
+  static constexpr std::string_view kKinds[] = {DHR_LINES(DEADHEAT_LINE)};
+#undef DEADHEAT_LINE
   return std::find(std::begin(kKinds), std::end(kKinds), kind) != std::end(kKinds);
 }
 
 RawModule read_module(const Json& value) {
   RawModule module;
-  read(value, "path", module.path);
-  read(value, "build_id", module.build_id);
-  read(value, "base", module.base);
-  read(value, "begin", module.begin);
-  read(value, "end", module.end);
-  read(value, "instrumented", module.instrumented);
+  read(value, key::module_path, module.path);
+  read(value, key::module_build_id, module.build_id);
+  read(value, key::module_base, module.base);
+  read(value, key::module_begin, module.begin);
+  read(value, key::module_end, module.end);
+  read(value, key::module_instrumented, module.instrumented);
   return module;
 }
 
@@ -224,24 +261,23 @@ void RawReports::line(std::string_view text) {
   const Json value = Json::parse(text, nullptr, false);
   std::string kind;
   uint64_t pid = 0;
-  read(value, "t", kind);
-  read(value, "pid", pid);
+  read(value, Key<type::text>{"t"}, kind);
+  read(value, key::process_pid, pid);  // as in every line
   if (kind == "process" && processes_.size() < kMostProcesses) {
     RawProcess process;
     process.pid = pid;
-    read(value, "ppid", process.parent);
-    read(value, "mode", process.mode);
-    read(value, "compiler", process.compiler);
-    read(value, "options", process.options);
-    read(value, "suppressions", process.suppressions);
-    each(value, "command", [&](const Json& word) {
-      if (word.is_string()) process.command.push_back(word.get<std::string>());
+    read(value, key::process_ppid, process.parent);
+    read(value, key::process_mode, process.mode);
+    read(value, key::process_options, process.options);
+    read(value, key::process_suppressions, process.suppressions);
+    each(value, key::process_command, [&](const Json& one) {
+      if (one.is_string()) process.command.push_back(one.get<std::string>());
     });
     processes_.push_back(std::move(process));
     current_[pid] = processes_.size() - 1;
     return;
   }
-  if (!is_known(kind) || processes_.size() >= kMostProcesses) {
+  if (kind == "process" || !is_known(kind) || processes_.size() >= kMostProcesses) {
     ++damaged_;
     return;
   }
@@ -249,7 +285,7 @@ void RawReports::line(std::string_view text) {
   RawProcess& process = processes_[index];
   if (kind == "module") {
     uint32_t id = 0;
-    read(value, "id", id);
+    read(value, key::module_id, id);
     process.modules[id] = read_module(value);
   } else if (kind == "race") {
     RawRace race = read_race(value);
@@ -275,19 +311,19 @@ void RawReports::line(std::string_view text) {
     divergences_.back().process = index;
   } else if (kind == "end") {
     process.ended = true;
-    read(value, "races", process.races);
-    read(value, "exit", process.exit);
-    each(value, "counters", [&](const Json& one) {
+    read(value, key::end_races, process.races);
+    read(value, key::end_compiler, process.compiler);
+    each(value, key::end_counters, [&](const Json& one) {
       Counter counter;
-      read(one, "name", counter.name);
-      read(one, "value", counter.value);
-      read(one, "what", counter.meaning);
-      read(one, "loss", counter.is_loss);
+      read(one, key::counter_name, counter.name);
+      read(one, key::counter_value, counter.value);
+      read(one, key::counter_what, counter.meaning);
+      read(one, key::counter_loss, counter.is_loss);
       if (!counter.name.empty()) add_counter(std::move(counter));
     });
   } else {
     std::string note;
-    read(value, "text", note);
+    read(value, key::note_text, note);
     process.notes.push_back(std::move(note));
   }
 }

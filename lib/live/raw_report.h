@@ -99,7 +99,7 @@ struct RawDivergence {
 struct RawProcess {
   uint64_t pid = 0, parent = 0;
   std::vector<std::string> command;
-  std::string mode, compiler, options, exit;
+  std::string mode, compiler, options;
   std::string suppressions;  // those that are built into the program
   std::map<uint32_t, RawModule> modules;
   bool ended = false;

@@ -13,6 +13,8 @@ extern "C" const char* __tsan_default_suppressions() { return ""; }
 
 namespace deadheat::runtime {
 
+namespace key = raw::key;
+
 namespace {
 
 constexpr size_t kMaxModuleIds = 4096;
@@ -22,9 +24,9 @@ uint64_t lines_cut;
 // A library whose synchronisation the interceptors model takes no proof away, although its own code
 // has no hooks.
 const char* instrumentation_name(const Module& module) {
-  static const char* const kNames[] = {"no", "yes", "regions"};
-  if (module.instrumented == Instrumentation::kNo && module.known) return "modelled";
-  return kNames[static_cast<size_t>(module.instrumented)];
+  if (module.instrumented == Instrumentation::kYes) return raw::instrumented::yes_;
+  if (module.instrumented == Instrumentation::kRegions) return raw::instrumented::regions_;
+  return module.known ? raw::instrumented::modelled_ : raw::instrumented::no_;
 }
 
 }  // namespace
@@ -33,14 +35,16 @@ void raw_module(const Module& module) {
   if (module.id >= kMaxModuleIds || module_written[module.id]) return;
   module_written[module.id] = true;
   TextBuffer<4096> line;  // a path of 511 bytes, each escaped
-  line << R"({"t":"module","pid":)";
-  line.decimal(process_id()) << R"(,"id":)";
-  line.decimal(module.id) << R"(,"path":)";
-  line.quoted(module.path) << R"(,"build_id":)";
-  line.quoted(module.build_id) << R"(,"base":)";
-  line.decimal(module.base) << R"(,"begin":)";
-  line.decimal(module.begin) << R"(,"end":)";
-  line.decimal(module.end) << R"(,"instrumented":")" << instrumentation_name(module) << "\"}\n";
+  RawObject(line, raw::line::module_)
+      .put(key::module_pid, process_id())
+      .put(key::module_id, module.id)
+      .put(key::module_path, module.path)
+      .put(key::module_build_id, module.build_id)
+      .put(key::module_base, module.base)
+      .put(key::module_begin, module.begin)
+      .put(key::module_end, module.end)
+      .put(key::module_instrumented, instrumentation_name(module))
+      .close_line();
   append_raw(line);
 }
 
@@ -57,38 +61,54 @@ void raw_place(Text& out, Address pc) {
   out.decimal(pc - module->base) << ']';
 }
 
-void raw_stack(Text& out, const Address* pcs, size_t depth, Address step_back) {
-  out << R"("stack":[)";
+RawObject::RawObject(Text& out, const char* line) : out_(out) {
+  out_ << R"({"t":")" << line << '"';
+  first_ = false;
+}
+
+RawObject& RawObject::put(raw::Key<raw::type::places> stack, const Address* pcs, size_t depth,
+                          Address step_back) {
+  begin(stack.name) << '[';
   bool first = true;
   for (size_t i = 0; i < depth; ++i) {
     const Module* const module = find_module(pcs[i] - step_back);
     if (module != nullptr && module->ours) continue;  // our wrappers are no part of the program
-    if (!first) out << ',';
+    if (!first) out_ << ',';
     first = false;
-    raw_place(out, pcs[i] - step_back);
+    raw_place(out_, pcs[i] - step_back);
   }
-  out << ']';
+  out_ << ']';
+  return *this;
 }
 
 namespace {
 
-void put_command(Text& out) {
-  char text[2048];
-  const int fd = open_file("/proc/self/cmdline", O_RDONLY);
-  const long size = fd < 0 ? 0 : read_file(fd, text, sizeof text - 1);
-  if (fd >= 0) close_file(fd);
-  text[size > 0 ? size : 0] = '\0';
-  out << '[';
-  for (long at = 0; at < size; at += static_cast<long>(strlen(text + at)) + 1) {
-    if (at > 0) out << ',';
-    out.quoted(text + at);
+// The words of the command line, one after the other.
+class Command {
+ public:
+  Command() {
+    const int fd = open_file("/proc/self/cmdline", O_RDONLY);
+    const long size = fd < 0 ? 0 : read_file(fd, text_, sizeof text_ - 1);
+    if (fd >= 0) close_file(fd);
+    end_ = text_ + (size > 0 ? size : 0);
+    *end_ = '\0';
+    for (const char* at = text_; at < end_; at += strlen(at) + 1) ++count_;
   }
-  out << ']';
-}
+  size_t count() const { return count_; }
+  const char* next() {
+    const char* const word = at_;
+    at_ += strlen(at_) + 1;
+    return word;
+  }
 
-}  // namespace
+ private:
+  char text_[2048];
+  char* end_;
+  const char* at_ = text_;
+  size_t count_ = 0;
+};
 
-const char* raw_compiler_name() {
+const char* compiler_name() {
   bool plain = false, regions = false;
   for (size_t i = 0; const Module* const module = module_at(i); ++i) {
     plain |= module->plain_objects > module->pass_objects;
@@ -97,6 +117,8 @@ const char* raw_compiler_name() {
   if (regions) return plain ? "mixed" : "clang+regions";
   return plain ? "plain" : "none";
 }
+
+}  // namespace
 
 bool raw_reports() { return runtime_options().raw_path[0] != '\0'; }
 
@@ -120,19 +142,21 @@ void raw_process_line(const char* mode) {
   if (!raw_reports()) return;
   static char buffer[64 << 10];
   Text line(buffer, sizeof buffer);
-  line << R"({"t":"process","v":1,"pid":)";
-  line.decimal(process_id()) << R"(,"ppid":)";
-  line.decimal(static_cast<uint64_t>(system_call(SYS_getppid)))
-      << R"(,"mode":")" << mode << R"(","command":)";
-  put_command(line);
+  Command command;
+  RawObject object(line, raw::line::process_);
+  object.put(key::process_v, DHR_VERSION)
+      .put(key::process_pid, process_id())
+      .put(key::process_ppid, static_cast<uint64_t>(system_call(SYS_getppid)))
+      .put(key::process_mode, mode)
+      .put(key::process_command, command.count(), [&](size_t) { line.quoted(command.next()); });
   // The one that decides what an unordered pair is worth.
   const bool ignores = runtime_options().missing_policy == MissingPolicy::kIgnore;
-  line << R"(,"options":")" << (ignores ? "missing=ignore" : "") << R"(","suppressions":)";
+  object.put(key::process_options, ignores ? "missing=ignore" : "");
   const size_t so_far = line.size();
-  line.quoted(__tsan_default_suppressions()) << "}\n";
+  object.put(key::process_suppressions, __tsan_default_suppressions()).close_line();
   if (line.cut()) {  // without them more is reported, not less
     line.back_to(so_far);
-    line << "\"\"}\n";
+    object.put(key::process_suppressions, "").close_line();
     count_line_cut();
   }
   append_raw(line);
@@ -155,15 +179,22 @@ void common_counters(CounterEntry* out) {
   memcpy(out, all, sizeof all);
 }
 
-void raw_counters(Text& out, const CounterEntry* counters, size_t count) {
-  out << R"("counters":[)";
-  for (size_t i = 0; i < count; ++i) {
-    if (i > 0) out << ',';
-    out << R"({"name":")" << counters[i].name << R"(","value":)";
-    out.decimal(counters[i].value) << R"(,"what":")" << counters[i].what << R"(","loss":)"
-                                   << (counters[i].loss ? "true" : "false") << '}';
-  }
-  out << ']';
+void raw_end_line(Text& line, uint64_t races, const CounterEntry* counters, size_t count) {
+  RawObject(line, raw::line::end_)
+      .put(key::end_pid, process_id())
+      .put(key::end_races, races)
+      .put(key::end_compiler, compiler_name())
+      .put(key::end_counters, count,
+           [&](size_t i) {
+             RawObject(line)
+                 .put(key::counter_name, counters[i].name)
+                 .put(key::counter_value, counters[i].value)
+                 .put(key::counter_what, counters[i].what)
+                 .put(key::counter_loss, counters[i].loss)
+                 .close();
+           })
+      .close_line();
+  append_raw(line);
 }
 
 }  // namespace deadheat::runtime

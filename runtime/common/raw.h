@@ -3,7 +3,7 @@
 #pragma once
 
 #include "runtime/common/mode.h"
-#include "runtime/common/print.h"
+#include "runtime/common/raw_object.h"
 
 namespace deadheat::runtime {
 
@@ -11,14 +11,11 @@ bool raw_reports();                 // raw_path is set
 void append_raw(const Text& line);  // one that did not fit its buffer is left out, and counted
 void raw_process_line(const char* mode);  // the first line of a process: no module was named yet
 void raw_instrumented_modules();          // a line for each that has none
-const char* raw_compiler_name();          // which kinds of instrumented objects were met
 
 struct Module;
 void raw_module(const Module& module);  // its line, once
 // [module, offset]; writes the module's line first, if it has none.
 void raw_place(Text& out, Address pc);
-// "stack":[...], without our own frames; `step_back` 1 where the addresses are return addresses.
-void raw_stack(Text& out, const Address* pcs, size_t depth, Address step_back);
 
 struct CounterEntry {
   const char* name;
@@ -26,7 +23,8 @@ struct CounterEntry {
   const char* what;
   bool loss;
 };
-void raw_counters(Text& out, const CounterEntry* counters, size_t count);  // "counters":[...]
+// The last line of a process.
+void raw_end_line(Text& line, uint64_t races, const CounterEntry* counters, size_t count);
 
 // What is lost in the parts that all modes share; each mode writes these with its own counters.
 inline constexpr size_t kCommonCounters = 3;

@@ -8,92 +8,94 @@
 
 namespace deadheat::runtime {
 
+namespace key = raw::key;
+
 namespace {
 
 char line_buffer[256 << 10];
 
 const char* kind_name(const ReportedAccess& access) {
-  if (access.freed) return "free";
-  if (access.atomic) return access.write ? "atomic_write" : "atomic_read";
-  return access.write ? "write" : "read";
+  if (access.freed) return raw::access::free_;
+  if (access.atomic) return access.write ? raw::access::atomic_write_ : raw::access::atomic_read_;
+  return access.write ? raw::access::write_ : raw::access::read_;
 }
 
 void put_access(Text& out, const ReportedAccess& access) {
-  out << R"({"kind":")" << kind_name(access) << R"(","size":)";
-  out.decimal(access.size) << R"(,"address":)";
-  out.decimal(access.address) << R"(,"thread":)";
-  out.signed_decimal(static_cast<int32_t>(access.thread)) << ',';
-  raw_stack(out, access.frames.pcs, access.frames.depth, 0);
-  out << R"(,"stack_lost":)" << (access.stack_lost ? "true" : "false") << R"(,"locks":[)";
-  for (size_t i = 0; i < access.lock_count; ++i) {
-    if (i > 0) out << ',';
-    out << R"({"address":)";
-    out.decimal(access.locks[i].address)
-        << R"(,"shared":)" << (access.locks[i].shared ? "true" : "false") << ',';
-    raw_stack(out, &access.locks[i].pc, 1, 1);
-    out << '}';
-  }
-  out << "]}";
+  RawObject(out)
+      .put(key::access_kind, kind_name(access))
+      .put(key::access_size, access.size)
+      .put(key::access_address, access.address)
+      .put(key::access_thread, static_cast<int32_t>(access.thread))
+      .put(key::access_stack, access.frames.pcs, access.frames.depth, 0)
+      .put(key::access_stack_lost, access.stack_lost)
+      .put(key::access_locks, access.lock_count,
+           [&](size_t i) {
+             RawObject(out)
+                 .put(key::lock_address, access.locks[i].address)
+                 .put(key::lock_shared, access.locks[i].shared)
+                 .put(key::lock_stack, &access.locks[i].pc, 1, 1)
+                 .close();
+           })
+      .close();
+}
+
+const char* location_name(LocationKind kind) {
+  static const char* const kNames[] = {raw::location::unknown_, raw::location::global_,
+                                       raw::location::heap_, raw::location::stack_,
+                                       raw::location::tls_};
+  return kNames[static_cast<size_t>(kind)];
 }
 
 void put_location(Text& out, const RaceReport& report) {
-  static const char* const kNames[] = {"unknown", "global", "heap", "stack", "tls"};
-  out << R"({"kind":")" << kNames[static_cast<size_t>(report.location)] << '"';
+  RawObject object(out);
+  object.put(key::location_kind, location_name(report.location));
   if (report.location == LocationKind::kGlobal) {
     const Module* const module = find_module(report.address);
     if (module != nullptr) {
       raw_module(*module);
-      out << R"(,"module":)";
-      out.decimal(module->id) << R"(,"offset":)";
-      out.decimal(report.address - module->base);
+      object.put(key::location_module, module->id)
+          .put(key::location_offset, report.address - module->base);
     }
   } else if (report.location == LocationKind::kHeap) {
-    out << R"(,"begin":)";
-    out.decimal(report.block) << R"(,"size":)";
-    out.decimal(report.block_size) << R"(,"thread":)";
-    out.decimal(report.location_thread) << ',';
-    raw_stack(out, report.allocation.frames, report.allocation.depth, 1);
+    object.put(key::location_begin, report.block)
+        .put(key::location_size, report.block_size)
+        .put(key::location_thread, report.location_thread)
+        .put(key::location_stack, report.allocation.frames, report.allocation.depth, 1);
   } else if (report.location != LocationKind::kUnknown) {
-    out << R"(,"thread":)";
-    out.decimal(report.location_thread);
+    object.put(key::location_thread, report.location_thread);
   }
-  out << '}';
+  object.close();
 }
 
 void put_thread(Text& out, const ReportedThread& thread) {
-  out << R"({"number":)";
-  out.decimal(thread.number) << R"(,"name":)";
-  out.quoted(thread.name) << R"(,"kernel_id":)";
-  out.decimal(thread.kernel_id) << R"(,"parent":)";
-  out.decimal(thread.parent) << R"(,"running":)" << (thread.running ? "true" : "false") << ',';
-  raw_stack(out, thread.creation.frames, thread.creation.depth, 1);
-  out << '}';
+  RawObject(out)
+      .put(key::thread_number, thread.number)
+      .put(key::thread_name, thread.name)
+      .put(key::thread_kernel_id, thread.kernel_id)
+      .put(key::thread_parent, thread.parent)
+      .put(key::thread_running, thread.running)
+      .put(key::thread_stack, thread.creation.frames, thread.creation.depth, 1)
+      .close();
 }
 
 }  // namespace
 
-void start_reports() { raw_process_line("detect"); }
+void start_reports() { raw_process_line(raw::mode::detect_); }
 
 void write_json(const RaceReport& report) {
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"race","pid":)";
-  line.decimal(process_id()) << R"(,"n":)";
-  line.decimal(report.number) << R"(,"address":)";
-  line.decimal(report.address) << R"(,"size":)";
-  line.decimal(report.size) << R"(,"accesses":[)";
-  put_access(line, report.accesses[0]);
-  line << ',';
-  put_access(line, report.accesses[1]);
-  line << R"(],"location":)";
-  put_location(line, report);
-  line << R"(,"threads":[)";
-  put_thread(line, report.threads[0]);
-  if (report.accesses[1].thread != ~0U) {
-    line << ',';
-    put_thread(line, report.threads[1]);
-  }
-  line << R"(],"near_region":)" << (report.near_region ? "true" : "false") << R"(,"count":1})"
-       << '\n';
+  const size_t threads = report.accesses[1].thread != ~0U ? 2 : 1;
+  RawObject(line, raw::line::race_)
+      .put(key::race_pid, process_id())
+      .put(key::race_n, report.number)
+      .put(key::race_address, report.address)
+      .put(key::race_size, report.size)
+      .put(key::race_accesses, 2, [&](size_t i) { put_access(line, report.accesses[i]); })
+      .put(key::race_location, [&](Text& out) { put_location(out, report); })
+      .put(key::race_threads, threads, [&](size_t i) { put_thread(line, report.threads[i]); })
+      .put(key::race_near_region, report.near_region)
+      .put(key::race_count, 1)
+      .close_line();
   append_raw(line);
 }
 
@@ -102,13 +104,7 @@ void write_end_json() {
   CounterEntry counters[kCounters];
   collect_counters(counters);
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"end","pid":)";
-  line.decimal(process_id()) << R"(,"races":)";
-  line.decimal(races_found() + races_repeated())
-      << R"(,"compiler":")" << raw_compiler_name() << R"(",)";
-  raw_counters(line, counters, kCounters);
-  line << "}\n";
-  append_raw(line);
+  raw_end_line(line, races_found() + races_repeated(), counters, kCounters);
 }
 
 }  // namespace deadheat::runtime

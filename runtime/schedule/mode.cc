@@ -14,7 +14,9 @@ namespace deadheat::runtime {
 ThreadCommon& common(Thread* thread) { return thread->common; }
 
 const Strategy* find_strategy(const char* name) {
-  const Strategy* const all[] = {&race_directed, &random_walk, &pct, &pos, &serial, &replay};
+#define DEADHEAT_STRATEGY(name, object, meaning) &(object),
+  const Strategy* const all[] = {DHT_STRATEGIES(DEADHEAT_STRATEGY)};
+#undef DEADHEAT_STRATEGY
   for (const Strategy* one : all)
     if (__builtin_strcmp(one->name, name) == 0) return one;
   return nullptr;

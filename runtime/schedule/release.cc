@@ -73,10 +73,10 @@ Thread& fair_choice(const Choice& among, Thread& current) {
 }
 
 void look_at_the_time() {
-  if (trial().patience_ms == 0) return;
+  if (trial().patience == 0) return;
   const uint64_t now = wall_ns();
   if (!everybody_goes) {
-    if (now - started_ns >= trial().patience_ms * kMillisecond) release();
+    if (now - started_ns >= trial().patience * kMillisecond) release();
     looked_ns = now;
     return;
   }
@@ -84,7 +84,7 @@ void look_at_the_time() {
   looked_ns = now;
   __atomic_fetch_add(&virtual_ns, passed, __ATOMIC_RELAXED);
   if (!is_starved()) free_ns += passed < kMostOfALook_ns ? passed : kMostOfALook_ns;
-  if (free_ns >= trial().grace_ms * kMillisecond && all_had_turns()) report_hang();
+  if (free_ns >= trial().grace * kMillisecond && all_had_turns()) report_hang();
 }
 
 }  // namespace deadheat::runtime

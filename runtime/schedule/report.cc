@@ -13,6 +13,8 @@
 
 namespace deadheat::runtime {
 
+namespace key = raw::key;
+
 namespace {
 
 constexpr int kStuckStatus = 75;
@@ -29,49 +31,55 @@ struct OutsideCall {
 OutsideCall outside_calls[64];
 
 const char* access_name(const Next& next, const Next& other) {
-  if (next.freed) return "free";
-  if (next.lock && other.lock) return "acquire";
-  if (next.atomic) return next.write ? "atomic_write" : "atomic_read";
-  return next.write ? "write" : "read";
+  if (next.freed) return raw::access::free_;
+  if (next.lock && other.lock) return raw::access::acquire_;
+  if (next.atomic) return next.write ? raw::access::atomic_write_ : raw::access::atomic_read_;
+  return next.write ? raw::access::write_ : raw::access::read_;
 }
 
 void put_access(Text& out, const Thread& thread, const Thread& other) {
-  out << R"({"kind":")" << access_name(thread.next, other.next) << R"(","size":)";
-  out.decimal(thread.next.size) << R"(,"address":)";
-  out.decimal(thread.next.object) << R"(,"thread":)";
-  out.decimal(thread.common.number) << ',';
-  raw_stack(out, thread.stack, thread.depth, 1);
-  out << R"(,"stack_lost":false,"locks":[)";
-  for (uint32_t i = 0; i < thread.held_count && i < kMaxHeld; ++i) {
-    if (i > 0) out << ',';
-    out << R"({"address":)";
-    out.decimal(thread.held[i]) << R"(,"shared":false,"stack":[]})";
-  }
-  out << "]}";
+  const size_t locks = thread.held_count < kMaxHeld ? thread.held_count : kMaxHeld;
+  RawObject(out)
+      .put(key::access_kind, access_name(thread.next, other.next))
+      .put(key::access_size, thread.next.size)
+      .put(key::access_address, thread.next.object)
+      .put(key::access_thread, thread.common.number)
+      .put(key::access_stack, thread.stack, thread.depth, 1)
+      .put(key::access_stack_lost, false)
+      .put(key::access_locks, locks,
+           [&](size_t i) {
+             RawObject(out)
+                 .put(key::lock_address, thread.held[i])
+                 .put(key::lock_shared, false)
+                 .put(key::lock_stack, nullptr, 0, 0)
+                 .close();
+           })
+      .close();
 }
 
 bool is_order(const Next& a, const Next& b) { return (a.atomic && b.atomic) || (a.lock && b.lock); }
 
 void put_thread(Text& out, const Thread& thread) {
-  out << R"({"number":)";
-  out.decimal(thread.common.number) << R"(,"name":)";
-  out.quoted(thread.common.name) << R"(,"kernel_id":)";
-  out.decimal(thread.common.kernel_id) << R"(,"parent":)";
-  out.decimal(thread.common.parent) << R"(,"running":true,)";
-  raw_stack(out, &thread.creation_pc, thread.creation_pc == 0 ? 0 : 1, 1);
-  out << '}';
+  RawObject(out)
+      .put(key::thread_number, thread.common.number)
+      .put(key::thread_name, thread.common.name)
+      .put(key::thread_kernel_id, thread.common.kernel_id)
+      .put(key::thread_parent, thread.common.parent)
+      .put(key::thread_running, true)
+      .put(key::thread_stack, &thread.creation_pc, thread.creation_pc == 0 ? 0 : 1, 1)
+      .close();
 }
 
 void put_location(Text& out, Address address) {
   const Module* const module = find_module(address);
+  RawObject object(out);
+  object.put(key::location_kind,
+             module == nullptr ? raw::location::unknown_ : raw::location::global_);
   if (module != nullptr) {
     raw_module(*module);
-    out << R"({"kind":"global","module":)";
-    out.decimal(module->id) << R"(,"offset":)";
-    out.decimal(address - module->base) << '}';
-    return;
+    object.put(key::location_module, module->id).put(key::location_offset, address - module->base);
   }
-  out << R"({"kind":"unknown"})";
+  object.close();
 }
 
 // Stands in our hook: the frames of the runtime are left out by raw_stack, but the innermost one
@@ -89,27 +97,25 @@ void trim(Thread& thread) {
 }
 
 const char* wait_name(const Thread& thread) {
-  if (thread.state == State::kOutside) return "outside";
-  if (thread.state != State::kBlocked) return "nothing";
-  if (thread.waits_for != nullptr) return "join";
-  if (thread.fd >= 0) return "descriptor";
+  if (thread.state == State::kOutside) return raw::waits::outside_;
+  if (thread.state != State::kBlocked) return raw::waits::nothing_;
+  if (thread.waits_for != nullptr) return raw::waits::join_;
+  if (thread.fd >= 0) return raw::waits::descriptor_;
   switch (thread.next.point) {
-    case Point::kLock:
-      return "mutex";
     case Point::kWait:
-      return "condition";
+      return raw::waits::condition_;
     case Point::kBarrier:
-      return "barrier";
+      return raw::waits::barrier_;
     case Point::kSemaphore:
-      return "semaphore";
+      return raw::waits::semaphore_;
     case Point::kOnce:
-      return "once";
+      return raw::waits::once_;
     case Point::kFutex:
-      return "futex";
+      return raw::waits::futex_;
     case Point::kSleep:
-      return "time";
+      return raw::waits::time_;
     default:
-      return "lock";
+      return raw::waits::lock_;
   }
 }
 
@@ -130,16 +136,17 @@ void put_waiting(Text& out, Thread& thread) {
   thread.depth = 0;
   if (stands(thread)) ask_for_stack(thread);
   trim(thread);
-  out << R"({"number":)";
-  out.decimal(thread.common.number) << R"(,"name":)";
-  out.quoted(thread.common.name) << R"(,"waits":")" << wait_name(thread) << R"(","object":)";
-  out.decimal(thread.next.object) << R"(,"owner":)";
-  out.signed_decimal(thread.waits_for != nullptr
-                         ? static_cast<int64_t>(thread.waits_for->common.number)
-                         : owner_of(thread.next.object))
-      << ',';
-  raw_stack(out, thread.stack, thread.depth, 1);
-  out << '}';
+  const int64_t owner = thread.waits_for != nullptr
+                            ? static_cast<int64_t>(thread.waits_for->common.number)
+                            : owner_of(thread.next.object);
+  RawObject(out)
+      .put(key::waiter_number, thread.common.number)
+      .put(key::waiter_name, thread.common.name)
+      .put(key::waiter_waits, wait_name(thread))
+      .put(key::waiter_object, thread.next.object)
+      .put(key::waiter_owner, owner)
+      .put(key::waiter_stack, thread.stack, thread.depth, 1)
+      .close();
 }
 
 void send(const Text& line) {
@@ -176,7 +183,7 @@ void start_reports() {
   finished = false;
   void* one[1];
   backtrace(one, 1);  // loads the unwinder now
-  raw_process_line("schedule");
+  raw_process_line(raw::mode::schedule_);
   raw_instrumented_modules();
 }
 
@@ -191,54 +198,57 @@ void report_race(Thread& arrived, Thread& held, bool arrived_first) {
   const Address begin =
       arrived.next.object > held.next.object ? arrived.next.object : held.next.object;
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"race","pid":)";
-  line.decimal(process_id()) << R"(,"n":)";
-  line.decimal(races) << R"(,"decision":)";
-  line.decimal(decisions) << R"(,"first":)" << (arrived_first ? '0' : '1') << R"(,"atomic":)"
-                          << (is_order(arrived.next, held.next) ? "true" : "false")
-                          << R"(,"address":)";
-  line.decimal(begin) << R"(,"size":)";
-  line.decimal(arrived.next.size) << R"(,"accesses":[)";
-  put_access(line, arrived, held);
-  line << ',';
-  put_access(line, held, arrived);
-  line << R"(],"location":)";
-  put_location(line, begin);
-  line << R"(,"threads":[)";
-  put_thread(line, arrived);
-  line << ',';
-  put_thread(line, held);
-  line << R"(],"near_region":false,"count":1})" << '\n';
+  Thread* const sides[] = {&arrived, &held};
+  RawObject(line, raw::line::race_)
+      .put(key::race_pid, process_id())
+      .put(key::race_n, races)
+      .put(key::race_decision, decisions)
+      .put(key::race_first, arrived_first ? 0 : 1)
+      .put(key::race_atomic, is_order(arrived.next, held.next))
+      .put(key::race_address, begin)
+      .put(key::race_size, arrived.next.size)
+      .put(key::race_accesses, 2, [&](size_t i) { put_access(line, *sides[i], *sides[1 - i]); })
+      .put(key::race_location, [&](Text& out) { put_location(out, begin); })
+      .put(key::race_threads, 2, [&](size_t i) { put_thread(line, *sides[i]); })
+      .put(key::race_near_region, false)
+      .put(key::race_count, 1)
+      .close_line();
   send(line);
   if (trial().stop_at_race) system_call(SYS_tgkill, process_id(), kernel_thread_id(), SIGTRAP);
 }
 
 namespace {
 
-[[noreturn]] void end_stuck(const char* what, const char* words) {
-  constexpr char kEnd[] = "]}\n";
-  Text line(line_buffer, sizeof line_buffer - sizeof kEnd);
-  line << R"({"t":")" << what << R"(","pid":)";
-  line.decimal(process_id()) << R"(,"decision":)";
-  line.decimal(decisions) << R"(,"threads":[)";
+// Every thread that has not ended and for whose stack the line has room: the stop is told in any
+// case, the threads left out are counted.
+void put_waiters(Text& line) {
+  line << '[';
   bool first = true;
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state == State::kEnded) continue;
     const size_t so_far = line.size();
     if (!first) line << ',';
     put_waiting(line, *thread);
-    if (!line.cut()) {
-      first = false;
-      continue;
+    if (line.cut()) {
+      line.back_to(so_far);
+      count_line_cut();
+      break;
     }
-    // The stop is told in any case; the threads from here on are left out of it.
-    line.back_to(so_far);
-    count_line_cut();
-    break;
+    first = false;
   }
+}
+
+// `pid`, `decision` and `threads` are those of "deadlock" and of "hang" alike.
+[[noreturn]] void end_stuck(const char* what, const char* words) {
+  constexpr size_t kRoomForTheEnd = 8;
+  Text line(line_buffer, sizeof line_buffer - kRoomForTheEnd);
+  RawObject(line, what)
+      .put(key::deadlock_pid, process_id())
+      .put(key::deadlock_decision, decisions)
+      .put(raw::Key<raw::type::record>{key::deadlock_threads.name}, put_waiters);
   Text whole(line_buffer, sizeof line_buffer);
   whole.back_to(line.size());
-  whole << kEnd;
+  whole << "]}\n";
   send(whole);
   finish_reports();
   say(words);
@@ -247,17 +257,20 @@ namespace {
 
 }  // namespace
 
-void report_deadlock() { end_stuck("deadlock", "deadlock: every thread waits for another one"); }
+void report_deadlock() {
+  end_stuck(raw::line::deadlock_, "deadlock: every thread waits for another one");
+}
 
 void report_hang() {
-  end_stuck("hang", "hang: every thread was let go, and the program did not end");
+  end_stuck(raw::line::hang_, "hang: every thread was let go, and the program did not end");
 }
 
 void report_released() {
   TextBuffer<256> line;
-  line << R"({"t":"released","pid":)";
-  line.decimal(process_id()) << R"(,"decision":)";
-  line.decimal(decisions) << "}\n";
+  RawObject(line, raw::line::released_)
+      .put(key::released_pid, process_id())
+      .put(key::released_decision, decisions)
+      .close_line();
   send(line);
 }
 
@@ -275,10 +288,11 @@ void report_diverged(uint64_t index, const Decision* expected, const Decision& f
     text.decimal(found.chosen);
   }
   TextBuffer<2048> line;
-  line << R"({"t":"diverged","pid":)";
-  line.decimal(process_id()) << R"(,"decision":)";
-  line.decimal(index) << R"(,"text":)";
-  line.quoted(text.c_str()) << "}\n";
+  RawObject(line, raw::line::diverged_)
+      .put(key::diverged_pid, process_id())
+      .put(key::diverged_decision, index)
+      .put(key::diverged_text, text.c_str())
+      .close_line();
   send(line);
 }
 
@@ -293,14 +307,13 @@ void report_crash(Thread* self, int signal, Address pc) {
   for (int i = from < count ? from + 1 : 2; i < count; ++i)
     stack[depth++] = reinterpret_cast<Address>(frames[i]);
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"crash","pid":)";
-  line.decimal(process_id()) << R"(,"signal":)";
-  line.decimal(static_cast<uint64_t>(signal)) << R"(,"thread":)";
-  line.signed_decimal(self == nullptr ? -1 : static_cast<int64_t>(self->common.number))
-      << R"(,"decision":)";
-  line.decimal(decisions) << ',';
-  raw_stack(line, stack, depth, 1);
-  line << "}\n";
+  RawObject(line, raw::line::crash_)
+      .put(key::crash_pid, process_id())
+      .put(key::crash_signal, static_cast<uint64_t>(signal))
+      .put(key::crash_thread, self == nullptr ? -1 : static_cast<int64_t>(self->common.number))
+      .put(key::crash_decision, decisions)
+      .put(key::crash_stack, stack, depth, 1)
+      .close_line();
   send(line);
 }
 
@@ -339,12 +352,7 @@ void finish_reports() {
   };
   common_counters(entries + kOwn);
   Text line(line_buffer, sizeof line_buffer);
-  line << R"({"t":"end","pid":)";
-  line.decimal(process_id()) << R"(,"races":)";
-  line.decimal(races) << R"(,"compiler":")" << raw_compiler_name() << R"(",)";
-  raw_counters(line, entries, sizeof entries / sizeof entries[0]);
-  line << "}\n";
-  send(line);
+  raw_end_line(line, races, entries, sizeof entries / sizeof entries[0]);
 }
 
 }  // namespace deadheat::runtime

@@ -1,6 +1,7 @@
 // A strategy chooses who runs next. Each is a page; all of its randomness comes from one seed.
 #pragma once
 
+#include "abi/trial.h"
 #include "runtime/schedule/schedule.h"
 
 namespace deadheat::runtime {
@@ -26,7 +27,9 @@ bool every_access();  // of the strategy, or of the one that is replayed
 const Strategy* find_strategy(const char* name);
 extern const Strategy* strategy;
 
-extern const Strategy race_directed, random_walk, pct, pos, serial, replay;
+#define DEADHEAT_STRATEGY(name, object, meaning) extern const Strategy object;
+DHT_STRATEGIES(DEADHEAT_STRATEGY)
+#undef DEADHEAT_STRATEGY
 
 // It yields, or comes to the same point again and again: others must run, or it may do so for ever.
 bool spins(const Thread& current);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "abi/trial.h"
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
 #include "runtime/common/print.h"
@@ -62,36 +63,24 @@ void add_site(char* line) {
   copy(site.path, line);
 }
 
+// What abi/trial.h calls the type of a key decides how its value is read.
+#define DEADHEAT_TAKE_text(field) copy(asked.field, rest)
+#define DEADHEAT_TAKE_number(field) \
+  asked.field = static_cast<decltype(asked.field)>(number(rest, 10))
+#define DEADHEAT_TAKE_flag(field) asked.field = number(rest, 10) != 0
+#define DEADHEAT_TAKE_site(field) add_site(rest)
+
 void take(char* line) {
   char* rest = line;
   const char* const key = word(rest);
-  if (strcmp(key, "strategy") == 0) {
-    copy(asked.strategy, rest);
-  } else if (strcmp(key, "seed") == 0) {
-    asked.seed = number(rest, 10);
-  } else if (strcmp(key, "depth") == 0) {
-    asked.depth = number(rest, 10);
-  } else if (strcmp(key, "length") == 0) {
-    asked.length = number(rest, 10);
-  } else if (strcmp(key, "patience") == 0) {
-    asked.patience_ms = number(rest, 10);
-  } else if (strcmp(key, "grace") == 0) {
-    asked.grace_ms = number(rest, 10);
-  } else if (strcmp(key, "site") == 0) {
-    add_site(rest);
-  } else if (strcmp(key, "decisions") == 0) {
-    copy(asked.decisions, rest);
-  } else if (strcmp(key, "follow") == 0) {
-    copy(asked.follow, rest);
-  } else if (strcmp(key, "cpu") == 0) {
-    asked.cpu = static_cast<int64_t>(number(rest, 10));
-  } else if (strcmp(key, "stop_at_race") == 0) {
-    asked.stop_at_race = number(rest, 10) != 0;
-  } else if (strcmp(key, "spins") == 0) {
-    asked.spins = number(rest, 10) != 0;
-  } else if (key[0] != '\0') {
-    refuse("unknown line", key);
+#define DEADHEAT_KEY(name, type, values, meaning) \
+  if (strcmp(key, #name) == 0) {                  \
+    DEADHEAT_TAKE_##type(name);                   \
+    return;                                       \
   }
+  DHT_KEYS(DEADHEAT_KEY)
+#undef DEADHEAT_KEY
+  if (key[0] != '\0') refuse("unknown line", key);
 }
 
 }  // namespace
@@ -112,7 +101,7 @@ void read_trial() {
     if ((got = read_file(fd, text + size, kMaxBytes - 1 - size)) <= 0) break;
   close_file(fd);
   if (size == kMaxBytes - 1) refuse("longer than 4 MiB", path);
-  constexpr char kFirst[] = "deadheat-trial 1\n";
+  constexpr char kFirst[] = DHT_FIRST_LINE "\n";
   if (size < sizeof kFirst - 1 || memcmp(text, kFirst, sizeof kFirst - 1) != 0)
     refuse("not a trial of version 1", path);
   for (char* line = text + sizeof kFirst - 1; line < text + size;) {

@@ -87,7 +87,7 @@ __attribute__((constructor)) static void start(void) {
   if (strcmp(mode, "deadlock") == 0 && first == 1) {
     snprintf(text, sizeof text,
              "{\"t\":\"deadlock\",\"pid\":%d,\"decision\":4,\"threads\":[{\"number\":1,\"waits\":"
-             "\"mutex\",\"owner\":2,"
+             "\"lock\",\"owner\":2,"
              "\"stack\":[]}]}\n",
              getpid());
     say(text);
@@ -96,7 +96,7 @@ __attribute__((constructor)) static void start(void) {
   if (strcmp(mode, "stuck") == 0 && first == 1) {
     snprintf(text, sizeof text,
              "{\"t\":\"hang\",\"pid\":%d,\"decision\":4,\"threads\":[{\"number\":1,\"waits\":"
-             "\"mutex\",\"owner\":2,"
+             "\"lock\",\"owner\":2,"
              "\"stack\":[]}]}\n",
              getpid());
     say(text);

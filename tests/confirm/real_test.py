@@ -141,7 +141,7 @@ class Check(Case):
         self.assertEqual(done.returncode, 66, done)
         self.assertEqual({one["kind"] for one in findings}, {"order"})
         self.assertNotIn("Data race", done.stdout)
-        self.assertIn("waits for mutex", done.stdout.replace("\n                ", " "))
+        self.assertIn("waits for lock", done.stdout.replace("\n                ", " "))
 
     def test_a_program_that_never_ends(self):
         done, findings = self.check("forever.c", "--trials", "4", "--timeout", "2")

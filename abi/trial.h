@@ -1,0 +1,35 @@
+// The words of a trial's request (trial.md): lib/campaign writes them, runtime/schedule reads them,
+// tools/abi_pages writes the page's tables from the text here.
+#ifndef DEADHEAT_ABI_TRIAL_H_
+#define DEADHEAT_ABI_TRIAL_H_
+
+#define DHT_FIRST_LINE "deadheat-trial 1"
+
+// X(name, object, meaning): `object` is the runtime's `const Strategy`
+// (runtime/schedule/strategy.h).
+#define DHT_STRATEGIES(X)                                                        \
+  X(race_directed, race_directed, "holds threads back at the candidate's sites") \
+  X(random, random_walk, "any thread, at each point")                            \
+  X(pct, pct, "priorities that change at few points")                            \
+  X(pos, pos, "priorities that are drawn anew for accesses that race")           \
+  X(serial, serial, "nobody is interrupted")                                     \
+  X(replay, replay, "as the log that `follow` names; one that diverged goes on with `random`")
+
+// X(key, type, values, meaning). Types: number, text (the rest of the line), flag (1), site.
+// clang-format off
+#define DHT_KEYS(X) \
+  X(strategy, text, "NAME", "STRATEGIES") \
+  X(seed, number, "N", "all choices come from it") \
+  X(depth, number, "N", "pct: its depth") \
+  X(length, number, "N", "pct: how many points an earlier run had") \
+  X(site, site, "ROLE OFFSET BUILD_ID PATH", "a pc of the candidate's role 0 or 1: file address (hex) within the call of the hook, as in findings; build id or `-`") \
+  X(decisions, text, "PATH", "the log of decisions is written there") \
+  X(follow, text, "PATH", "replay: the log to follow") \
+  X(cpu, number, "N", "the processor to run on (all threads on one); without it, the one that it starts on") \
+  X(spins, flag, "1", "the program waits in loops of plain reads: their hooks stay on, and a thread that reads the same places a hundred times yields") \
+  X(patience, number, "N", "after N ms of its life the trial lets every thread go: nobody is held back, accesses are no points, threads take turns, time passes; without it, never") \
+  X(grace, number, "N", "ms after that, of those in which a processor was to be had; a program that is not over then hangs") \
+  X(stop_at_race, flag, "1", "raise SIGTRAP where the race stands (for gdb)")
+// clang-format on
+
+#endif  // DEADHEAT_ABI_TRIAL_H_
