@@ -39,13 +39,16 @@ const char* const kKnown[] = {"libc.so",     "libc-",        "libm.so",       "l
                               "libgcc_s.so", "libc++.so",    "libc++abi.so",  "libatomic.so",
                               "linux-vdso",  "libresolv.so", "libdeadheat.so"};
 
-// Modelled by what the program asks of them (openmp/): known, and their own locks order nothing.
-const char* const kPools[] = {"libgomp.so", "libomp.so", "libomp5.so", "libomp-", "libiomp5.so"};
+// Modelled by what the program asks of them (openmp/, tbb/): known, and their own locks order
+// nothing.
+const char* const kPools[] = {"libgomp.so", "libomp.so",   "libomp5.so",
+                              "libomp-",    "libiomp5.so", "libtbb.so.12"};
 
 // libomp tells what it does to a tool, unless the user forbids it: then it is code like any other.
 bool is_modelled(const char* name) {
   const char* const tool = getenv("OMP_TOOL");
-  return strncmp(name, "libgomp", 7) == 0 || tool == nullptr || strcmp(tool, "disabled") != 0;
+  const bool tells = strncmp(name, "libgomp", 7) != 0 && strncmp(name, "libtbb", 6) != 0;
+  return !tells || tool == nullptr || strcmp(tool, "disabled") != 0;
 }
 DataRange pool_code[8];
 size_t pool_count;
@@ -310,6 +313,19 @@ bool is_pool_code(Address pc) {
   for (size_t i = 0; i < count; ++i)
     if (pc >= pool_code[i].begin && pc < pool_code[i].end) return true;
   return false;
+}
+
+void module_is_no_pool(const char* prefix) {
+  const Locked locked(lock);
+  for (size_t i = 0; i < module_count; ++i) {
+    Module& module = *modules[i];
+    if (!module.pool || strncmp(base_name(module.path), prefix, strlen(prefix)) != 0) continue;
+    module.known = module.pool = false;
+    for (size_t at = 0; at < pool_count; ++at)
+      if (pool_code[at].begin == module.code.begin)
+        __atomic_store_n(&pool_code[at].end, module.code.begin, __ATOMIC_RELAXED);
+  }
+  for (uint64_t& entry : cache) __atomic_store_n(&entry, 0, __ATOMIC_RELAXED);
 }
 
 bool frees_for_program(Address pc) { return answers(pc) != 0; }

@@ -53,8 +53,12 @@ void module_add_functions(const void* const* begin, const void* const* end);
 bool is_instrumented(Address pc);
 // Neither instrumented nor modelled: what code at pc does to synchronise we may not see.
 bool is_outside(Address pc);
-// Code of a library whose meaning is modelled (OpenMP): how it comes about is not looked at.
+// Code of a library whose meaning is modelled (OpenMP, oneTBB): how it comes about is not looked
+// at.
 bool is_pool_code(Address pc);
+// The program uses a part of the library (`prefix` of its file's name) that is not modelled: from
+// now on it is code like any other.
+void module_is_no_pool(const char* prefix);
 // Whether a free() called at pc is the program's own: called by instrumented code, or by the C++
 // library on its behalf. Others (libc gives a dead thread's TLS back, a library its own blocks) are
 // ordered by means that we do not see.

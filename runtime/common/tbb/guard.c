@@ -1,0 +1,18 @@
+// In C, compiled with -fexceptions: the cleanup then runs by the C support library's personality,
+// and the runtime needs nothing of libstdc++. Who uses oneTBB has that library (libgcc_s) loaded;
+// for everybody else the two names stay null, and the unwinder passes by a frame without a
+// personality.
+__asm__(".weak __gcc_personality_v0\n.weak _Unwind_Resume");
+
+struct Guard {
+  void (*finally)(void*);
+  void* data;
+};
+
+static void leave(const struct Guard* guard) { guard->finally(guard->data); }
+
+__attribute__((visibility("hidden"))) void deadheat_guarded(void (*call)(void*),
+                                                            void (*finally)(void*), void* data) {
+  struct Guard guard __attribute__((cleanup(leave))) = {finally, data};
+  call(data);
+}
