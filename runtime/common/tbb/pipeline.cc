@@ -8,7 +8,8 @@ namespace deadheat::runtime::tbb {
 
 namespace {
 
-// As in oneapi/tbb/detail/_pipeline_filters.h. A node without a left one describes a stage.
+// As the headers of oneTBB lay it out. A node without a left one describes
+// a stage.
 struct Node {
   Virtual object;
   intptr_t references;

@@ -9,7 +9,7 @@ namespace deadheat::runtime::tbb {
 
 namespace {
 
-// As the headers of oneTBB lay them out (oneapi/tbb/detail/_task.h), for libtbb.so.12.
+// As the headers of oneTBB lay them out (its header of tasks), for libtbb.so.12.
 using Task = Virtual;
 using Delegate = Virtual;
 struct WaitContext {
