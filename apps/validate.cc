@@ -16,7 +16,7 @@
 #include "apps/work_folder.h"
 #include "compiler/verify/inspect.h"
 #include "lib/live/instrumented.h"
-#include "lib/model/json.h"
+#include "lib/model/candidate_list.h"
 
 namespace deadheat::apps {
 namespace {
@@ -119,10 +119,12 @@ int run_validate(ValidateArguments& arguments) {
     return fail({"give a program after --, or --attach PID", "not both"});
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   settle_paths(arguments.trials);
-  auto file = model::read_findings(arguments.input);
-  if (!file) return fail(file.error());
+  auto candidates = model::read_candidates(arguments.input);
+  if (!candidates) return fail(candidates.error());
+  model::FindingsFile& file = candidates->file;
   auto options = options_from(arguments);
   if (!options) return fail(options.error(), kCannotRun);
+  if (candidates->listed) model::set_program(file, options->binaries.at(0));
   const auto work = WorkFolder::create();
   if (!work) return fail(work.error(), kCannotRun);
   options->work = work.value()->path();
@@ -136,17 +138,17 @@ int run_validate(ValidateArguments& arguments) {
   options->stopped = [] { return StopSignals::stopped(); };
   const StopSignals signals;
   auto outcome = arguments.process != 0
-                     ? validate::attach(*options, static_cast<pid_t>(arguments.process), *file)
-                     : validate::run(*options, *file);
+                     ? validate::attach(*options, static_cast<pid_t>(arguments.process), file)
+                     : validate::run(*options, file);
   status.end();
   if (!outcome) return fail(outcome.error(), kCannotRun);
-  add_origin(*file, arguments, *outcome);
+  add_origin(file, arguments, *outcome);
   std::fprintf(stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
                outcome->stopped       ? "; stopped"
                : outcome->out_of_time ? "; out of time"
                                       : "");
   arguments.output.fails = arguments.trials.fails();
-  return exit_code(emit(*file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
+  return exit_code(emit(file, arguments.output), outcome->stopped ? int{kInterrupted} : 0);
 }
 
 void add_steering_options(CLI::App& app, ValidateArguments& arguments) {
@@ -176,8 +178,10 @@ Verb validate_verb() {
       "deadheat validate candidates.json --findings verdicts.json -- ./server --port 8080",
       [](CLI::App& app) {
         auto arguments = std::make_shared<ValidateArguments>();
-        app.add_option("findings", arguments->input,
-                       "findings.json with candidates; it stays as it is, see --findings")
+        app.add_option(
+               "findings", arguments->input,
+               "findings.json with candidates, or a plain list of FILE:LINE pairs; it stays "
+               "as it is, see --findings")
             ->type_name("FINDINGS")
             ->required();
         app.add_option("program", arguments->trials.program,

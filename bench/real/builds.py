@@ -21,7 +21,10 @@ def compilers(way, options):
             "tsan-clang": ("clang-19 -fsanitize=thread", "clang++-19 -fsanitize=thread", ""),
             "deadheat-clang": (f"{apps}/deadheat-cc", f"{apps}/deadheat-c++", "clang-19"),
             "tsan-gcc": ("gcc -fsanitize=thread", "g++ -fsanitize=thread", ""),
-            "deadheat-gcc": (f"{apps}/deadheat-cc", f"{apps}/deadheat-c++", "gcc")}[way]
+            "deadheat-gcc": (f"{apps}/deadheat-cc", f"{apps}/deadheat-c++", "gcc"),
+            # For bench/validate. The candidates are named by DEADHEAT_CANDIDATES.
+            "scan": (f"{apps}/deadheat-cc --scan", f"{apps}/deadheat-c++ --scan", "clang-19"),
+            "validate": (f"{apps}/deadheat-cc", f"{apps}/deadheat-c++", "clang-19")}[way]
 
 
 def shell(command, folder, log, **environment):

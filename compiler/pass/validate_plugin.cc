@@ -7,7 +7,7 @@
 #include <cstdlib>
 
 #include "compiler/pass/validate_sites.h"
-#include "lib/model/json.h"
+#include "lib/model/candidate_list.h"
 
 namespace deadheat::pass {
 namespace {
@@ -18,12 +18,12 @@ class ValidatePass : public llvm::PassInfoMixin<ValidatePass> {
 
   llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) const {
     const char* path = std::getenv("DEADHEAT_CANDIDATES");
-    auto file = model::read_findings(path == nullptr ? "" : path);
+    auto file = model::read_candidates(path == nullptr ? "" : path);
     if (!file) {
       module.getContext().emitError("deadheat: candidates: " + file.error().message);
       return llvm::PreservedAnalyses::all();
     }
-    const validate::List list = validate::make_list(file.value());
+    const validate::List list = validate::make_list(file->file);
     instrument_for_validation(
         module, manager.getResult<llvm::FunctionAnalysisManagerModuleProxy>(module).getManager(),
         list);

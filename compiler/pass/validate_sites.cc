@@ -164,19 +164,23 @@ struct Best {
 class Finder {
  public:
   explicit Finder(const validate::List& list) : list_(list), best_(list.sites.size()) {
-    for (uint32_t i = 1; i < list.sites.size(); ++i)
-      by_file_[base_name(list.sites[i].site.file)].push_back(i);
+    for (uint32_t i = 1; i < list.sites.size(); ++i) {
+      const model::Site& site = list.sites[i].site;
+      by_place_[{base_name(site.file), last_part(site.function)}].push_back(i);
+    }
   }
 
   void look_at(llvm::Instruction& instruction) {
     const llvm::DILocation* place = instruction.getDebugLoc();
     if (place == nullptr || place->getLine() == 0) return;
-    const auto listed = by_file_.find(base_name(place->getScope()->getFilename().str()));
-    if (listed == by_file_.end()) return;
+    const Listed& listed = listed_at(*place->getScope());
+    if (listed.named == nullptr && listed.plain == nullptr) return;
     const std::vector<Reach> reaches = reaches_of(instruction);
     if (reaches.empty()) return;
     const model::Site here = site_of(*place, sources_);
-    for (const uint32_t number : listed->second) consider(number, here, instruction, reaches);
+    for (const auto* numbers : {listed.named, listed.plain})
+      for (size_t i = 0; numbers != nullptr && i < numbers->size(); ++i)
+        consider((*numbers)[i], here, instruction, reaches);
   }
 
   FoundSites finish(llvm::Module& module) {
@@ -201,12 +205,40 @@ class Finder {
   }
 
  private:
+  // The sites of one function, and those of its file that name no function (FILE:LINE). Looked up
+  // once a scope: a long list in a large file would otherwise be compared with every instruction.
+  struct Listed {
+    const std::vector<uint32_t>*named = nullptr, *plain = nullptr;
+  };
+  const Listed& listed_at(const llvm::DIScope& scope) {
+    const auto [at, added] = listed_.try_emplace(&scope);
+    if (!added) return at->second;
+    const std::string file = base_name(scope.getFilename().str());
+    const auto find = [&](const std::string& function) {
+      const auto found = by_place_.find({file, function});
+      return found == by_place_.end() ? nullptr : &found->second;
+    };
+    const auto* local = llvm::dyn_cast<llvm::DILocalScope>(&scope);
+    const llvm::DISubprogram* function = local == nullptr ? nullptr : local->getSubprogram();
+    if (function != nullptr) at->second.named = find(last_part(function_of(*function)));
+    at->second.plain = find("");
+    return at->second;
+  }
+
+  // A place without a function means its line and nothing near it.
+  static Match match_plain(const model::Site& here, const model::Site& wanted) {
+    const bool ends = here.file == wanted.file || here.file.ends_with("/" + wanted.file);
+    const bool column = wanted.column == 0 || wanted.column == here.column;
+    return ends && column && here.line == wanted.line ? Match::kSame : Match::kDifferent;
+  }
+
   void consider(uint32_t number, const model::Site& here, llvm::Instruction& instruction,
                 const std::vector<Reach>& reaches) {
     const validate::ListedSite& wanted = list_.sites[number];
     model::Site other = wanted.site;
     other.build_id.clear();  // never this build
-    const Match match = model::match(here, other);
+    const Match match =
+        other.function.empty() ? match_plain(here, other) : model::match(here, other);
     if (match == Match::kDifferent) return;
     const uint64_t rank =
         match == Match::kSame ? 0 : 1 + uint64_t{distance(here.line, wanted.site.line)};
@@ -246,7 +278,8 @@ class Finder {
 
   const validate::List& list_;
   std::vector<Best> best_;
-  std::map<std::string, std::vector<uint32_t>> by_file_;
+  std::map<std::pair<std::string, std::string>, std::vector<uint32_t>> by_place_;
+  std::map<const llvm::DIScope*, Listed> listed_;
   SourceLines sources_;
 };
 

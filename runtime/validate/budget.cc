@@ -25,9 +25,8 @@ uint64_t spent_ns(uint64_t now) {
 
 bool within_share(uint64_t more_ns) {
   const uint64_t share = __atomic_load_n(&page()->budget_ppm, __ATOMIC_RELAXED);
-  if (share == 0 || share >= kMillion) return true;
-  const uint64_t now = now_ns();
-  return spent_ns(now) + more_ns <= (now - start_ns) / kMillion * share;
+  const uint64_t now = now_ns(), spent = spent_ns(now);
+  return share == 0 || share >= kMillion || spent + more_ns <= (now - start_ns) / kMillion * share;
 }
 
 }  // namespace

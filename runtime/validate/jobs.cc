@@ -310,19 +310,28 @@ void hold_back(Thread& self, Pause& pause, const Range& bytes) {
   if (!job.watch.active) begin_watch(self, job, pause.role, bytes);
 }
 
+void rest() {
+  __atomic_store_n(&rest_until, cycles() + kRestCycles, __ATOMIC_RELAXED);
+  count(page()->counters.no_credit);
+}
+
 bool resting(Thread& self) {
-  const uint64_t now = cycles();
-  if (now < __atomic_load_n(&rest_until, __ATOMIC_RELAXED)) return true;
-  if (__atomic_add_fetch(&slow_paths, 1, __ATOMIC_RELAXED) % kBudgetEvery != 0) return false;
+  const uint64_t until = __atomic_load_n(&rest_until, __ATOMIC_RELAXED);
+  if (until != 0 && cycles() < until) return true;
+  // At the end of a rest the budget is asked at once: what was overdrawn may need several.
+  const uint32_t turn = __atomic_add_fetch(&slow_paths, 1, __ATOMIC_RELAXED);
+  if (until == 0 && turn % kBudgetEvery != 0) return false;
   {
     const Inside inside(&self);
     const Locked locked(state_lock);
     drop_old_jobs();
   }
-  if (may_work()) return false;
-  __atomic_store_n(&rest_until, now + kRestCycles, __ATOMIC_RELAXED);
-  count(page()->counters.no_credit);
-  return true;
+  if (!may_work()) {
+    rest();
+    return true;
+  }
+  __atomic_store_n(&rest_until, 0, __ATOMIC_RELAXED);
+  return false;
 }
 
 void drop_thread(Thread& ended) {
@@ -385,9 +394,12 @@ void look_at_clock(Thread& self) {
   const Inside inside(&self);
   const Locked locked(state_lock);
   const uint64_t now = now_ns();
+  // Synchronisation costs while something is watched: without credit nothing is.
+  const bool no_credit = tracking != 0 && !may_work();
+  if (no_credit) rest();
   for (Job& job : jobs) {
-    if (!job.watch.active || now < job.watch.end_ns) continue;
-    count(page()->counters.ended_bound);
+    if (!job.watch.active || (now < job.watch.end_ns && !no_credit)) continue;
+    if (!no_credit) count(page()->counters.ended_bound);
     const Watch& watch = job.watch;
     answer(job, DHV_OUTCOME_EXPIRED, {watch.role, watch.kernel_id, 0, watch.bytes});
     end_watch(job);

@@ -1,5 +1,8 @@
 #include "runtime/validate/order.h"
 
+#include "runtime/validate/budget.h"
+#include "runtime/validate/jobs.h"
+
 namespace deadheat::runtime {
 
 uint32_t tracking;
@@ -10,6 +13,7 @@ namespace {
 constexpr size_t kObjects = 1 << 13;  // a power of two
 constexpr size_t kMostObjects = kObjects / 4 * 3;
 constexpr uint32_t kClockEvery = 64;
+constexpr uint64_t kFewCycles = 50;  // of an operation that touches nothing shared, about
 
 struct Object {
   Address key;  // written last, read first
@@ -79,8 +83,25 @@ bool has_business(Thread& self) {
 }
 
 void tick(Thread& self) {
-  if (++self.tracked % kClockEvery == 0) look_at_clock(self);
+  if (++self.tracked % kClockEvery != 0) return;
+  charge_slow(kClockEvery * kFewCycles);
+  look_at_clock(self);
 }
+
+// The lock of everything, and what it took to get it and to hold it, charged.
+class Charged {
+ public:
+  Charged() : begun_(cycles()) { state_lock.lock(); }
+  ~Charged() {
+    state_lock.unlock();
+    charge_slow(cycles() - begun_);
+  }
+  Charged(const Charged&) = delete;
+  Charged& operator=(const Charged&) = delete;
+
+ private:
+  uint64_t begun_;
+};
 
 }  // namespace
 
@@ -115,7 +136,7 @@ void objects_after_fork() {
 void release(Thread& self, Address object) {
   tick(self);
   if (!has_business(self)) return;
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   meet_regions(self);
   if (!self.reached.any()) return;
@@ -134,7 +155,7 @@ void acquire(Thread& self, Address object) {
   if (self.epoch == __atomic_load_n(&epoch, __ATOMIC_RELAXED) && holds(self.reached, what) &&
       self.region_count == 0)
     return;
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   gain(self, what);
   meet_regions(self);
@@ -142,7 +163,7 @@ void acquire(Thread& self, Address object) {
 
 void release_relaxed(Thread& self, Address object) {
   if (self.epoch != epoch || !self.at_release_fence.any()) return;
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   if (!self.at_release_fence.any()) return;
   if (Object* const to = insert(object)) add(to->relaxed, self.at_release_fence);
@@ -152,14 +173,14 @@ void release_relaxed(Thread& self, Address object) {
 void acquire_relaxed(Thread& self, Address object) {
   const Object* const from = find(object);
   if (from == nullptr) return;
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   add(self.before_acquire_fence, from->reached);
   add(self.before_acquire_fence, from->relaxed);
 }
 
 void fence(Thread& self, bool acquires, bool releases) {
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   if (acquires) gain(self, self.before_acquire_fence);
   meet_regions(self);
@@ -167,7 +188,7 @@ void fence(Thread& self, bool acquires, bool releases) {
 }
 
 void unseen_code(Thread& self) {
-  const Locked locked(state_lock);
+  const Charged locked;
   refresh(self);
   add(all_regions, {0, self.reached.ordered | self.reached.maybe});
   self.reached.maybe |= all_regions.maybe;

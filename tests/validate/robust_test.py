@@ -18,17 +18,11 @@ from bench import Validation, candidate, lines_of
 
 STATES_OFFSET = 44  # of struct dhv_page: abi/validate_page.h
 JOBS_OFFSET = 256
+COUNTERS_OFFSET = 128
+COUNTERS = ("watches", "ended_ordered", "ended_bound", "ended_memory", "waits", "waited_ns", "no_credit", "common_lock", "slow_ns")
 
 
-class Server(Validation):
-    def setUp(self):
-        super().setUp()
-        path = self.source("server.c")
-        plain, locked = lines_of(path, r"plain = plain \+ 1")[0], lines_of(path, r"locked = locked \+ 1")[0]
-        self.write_candidates(candidate(path, ("serve", plain, "write"), ("serve", plain, "read")),
-                              candidate(path, ("serve", locked, "write"), ("serve", locked, "read")))
-        self.build("server.c")
-
+class Serving(Validation):
     def start(self, *words):
         environment = {key: value for key, value in os.environ.items() if key != "DEADHEAT_OPTIONS"}
         server = subprocess.Popen([self.path("program"), *words], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -55,6 +49,16 @@ class Server(Validation):
         folder = f"/proc/{process}/fd"
         return next(os.path.join(folder, name) for name in os.listdir(folder)
                     if "deadheat-validate" in os.readlink(os.path.join(folder, name)))
+
+
+class Server(Serving):
+    def setUp(self):
+        super().setUp()
+        path = self.source("server.c")
+        plain, locked = lines_of(path, r"plain = plain \+ 1")[0], lines_of(path, r"locked = locked \+ 1")[0]
+        self.write_candidates(candidate(path, ("serve", plain, "write"), ("serve", plain, "read")),
+                              candidate(path, ("serve", locked, "write"), ("serve", locked, "read")))
+        self.build("server.c")
 
     def check(self, *words):
         server, process = self.start(*words)
@@ -139,14 +143,56 @@ class Server(Validation):
         self.write_candidates(*[candidate(self.source("server.c"), ("serve", line, "write"), ("serve", line, "read"))
                                 for line in lines_of(self.source("server.c"), r"plain = plain \+ 1")])
         self.build("server.c")
-        script = self.path("killed.sh")
-        with open(script, "w", encoding="utf-8") as file:
-            file.write(f'coproc S {{ exec {self.path("program")} 4; }}\nread -r id <&"${{S[0]}}"\n'
-                       'sleep 0.5\nkill -KILL $id\nwait\nexit 0\n')
-        status, findings, text = self.validate("bash", script, options=("--time", "60", "--runs", "20", "--tau-most", "51"))
-        self.assertIn(status, (66, 77), text)
-        if status == 66:
-            self.assertEqual(self.state(self.only(findings, text)), "true_race", text)
+        status, findings, text = self.validate(self.path("program"), "4", "2000", options=("--tau-most", "51"))
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+        self.assertNotIn("crash", json.dumps(findings[0]["verdict"]))  # it always ends so
+
+
+
+class Budget(Serving):
+    """The two numbers are promises: share of the time, and the longest standstill of a thread in a second."""
+
+    def setUp(self):
+        super().setUp()
+        path = self.source("hot.c")
+        apart = [(function, lines_of(path, pattern)[0], "write") for function, pattern in
+                 (("first", r"at\[0\] \+ 1"), ("second", r"at\[0\] \+ 2"))]
+        same = ("second", lines_of(path, r"same \+ 1")[0], "write")
+        self.apart, self.same = candidate(path, *apart), candidate(path, same, same)
+        self.write_candidates(self.apart, self.same)
+        self.build("hot.c")
+
+    def spent(self, *options):
+        """Counters of the page, and the nanoseconds that the program ran, after a validator with these options."""
+        begun = time.monotonic_ns()
+        server, process = self.start()
+        _, _, text = self.attach(process, "--time", "4", *options)
+        with open(self.page_of(process), "r+b") as file, mmap.mmap(file.fileno(), 0) as memory:
+            counters = dict(zip(COUNTERS, struct.unpack_from(f"<{len(COUNTERS)}Q", memory, COUNTERS_OFFSET)))
+        took = time.monotonic_ns() - begun
+        self.stop(server)
+        return counters, took, text
+
+    def test_the_share_of_the_time(self):
+        self.write_candidates(self.apart, name="apart.json")
+        counters, took, text = self.spent("--budget", "2")
+        # A thread may lose the processor in a slow path: it is charged for that, once, before it rests.
+        allowed = 0.02 * took + 4 * 40e6
+        self.assertLess(counters["slow_ns"] + counters["waited_ns"], allowed, text)
+        self.assertGreater(counters["no_credit"], 0, text)
+        counters, took, text = self.spent("--budget", "0")
+        self.assertGreater(counters["slow_ns"] + counters["waited_ns"], allowed, "the test can fail: " + text)
+
+    def test_a_wait_is_charged_first(self):
+        """Two million times tau is allowed in no run of ours: no thread is held back, and that is counted."""
+        counters, _, text = self.spent("--budget", "0", "--standstill", "1", "--tau", "5", "--tau-most", "5")
+        self.assertEqual(counters["waits"], 0, text)
+        self.assertGreater(counters["no_credit"], 0, text)
+        counters, _, text = self.spent("--budget", "0.001", "--standstill", "0", "--tau", "500", "--tau-most", "500")
+        self.assertEqual(counters["waits"], 0, text)
+        self.assertGreater(counters["no_credit"], 0, text)
+        counters, _, text = self.spent("--budget", "0", "--standstill", "0", "--tau", "5", "--tau-most", "5")
+        self.assertGreater(counters["waits"], 0, text)
 
 
 class Processes(Validation):

@@ -156,6 +156,18 @@ class Builds(Validation):
         status, findings, text = self.validate(self.path("program"), "none", options=PATIENT)
         self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
 
+    def test_a_plain_list_of_lines(self):
+        path = self.source("ways.c")
+        put, take = lines_of(path, r"data = value;")[0], lines_of(path, r"taken = data;")[0]
+        with open(self.path("list.txt"), "w", encoding="utf-8") as file:
+            file.write(f"# by hand\nways.c:{put} ways.c:{take}\n")
+        self.build("ways.c", candidates="list.txt")
+        self.assertIn("2 instrumented", self.run_in(self.deadheat, "verify", self.path("program")).stdout)
+        status, findings, text = self.validate(self.path("program"), "none", options=PATIENT, candidates="list.txt")
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+        status, findings, text = self.validate(self.path("program"), "mutex", options=("--tau-most", "51"), candidates="list.txt")
+        self.assertEqual((status, self.state(self.only(findings, text))), (0, "likely_false_positive"), text)
+
     def test_the_input_stays_and_a_second_run_goes_on(self):
         path = self.source("ways.c")
         self.write_candidates(candidate(path, ("put", lines_of(path, r"data = value;")[0], "write"),

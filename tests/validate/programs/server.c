@@ -1,6 +1,8 @@
 /* Serves until it reads a line: `threads` threads add to a plain and to a locked counter. Prints
- * its process id, and at the end whether the locked one is right. */
+ * its process id, and at the end whether the locked one is right. With a second number it kills
+ * itself after so many rounds. */
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +11,7 @@
 static long plain, locked;
 static atomic_long truth;
 static atomic_int stop;
+static long killed_at = -1;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void* serve(void* unused) {
@@ -17,7 +20,7 @@ static void* serve(void* unused) {
     pthread_mutex_lock(&lock);
     locked = locked + 1;
     pthread_mutex_unlock(&lock);
-    atomic_fetch_add(&truth, 1);
+    if (atomic_fetch_add(&truth, 1) == killed_at) kill(getpid(), SIGKILL);
     usleep(100);
   }
   return unused;
@@ -25,6 +28,7 @@ static void* serve(void* unused) {
 
 int main(int argc, char** argv) {
   int count = argc > 1 ? atoi(argv[1]) : 4;
+  if (argc > 2) killed_at = atol(argv[2]);
   pthread_t* threads = calloc((size_t)count, sizeof *threads);
   pthread_attr_t small;
   pthread_attr_init(&small);
@@ -33,6 +37,7 @@ int main(int argc, char** argv) {
     if (pthread_create(&threads[i], &small, serve, 0) != 0) return 3;
   printf("%d\n", (int)getpid());
   fflush(stdout);
+  if (argc > 2) (void)pause();
   (void)getchar();
   atomic_store(&stop, 1);
   for (int i = 0; i < count; ++i) pthread_join(threads[i], 0);
