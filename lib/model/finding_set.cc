@@ -210,6 +210,7 @@ void FindingSet::merge_into(uint32_t known, Finding finding, const RoleMatch& ro
 
 void FindingSet::add(Finding finding) {
   for (const uint32_t known : may_be_same(finding)) {
+    ++compared_;
     const RoleMatch roles = same_finding(finding, file_.findings[known]);
     if (roles.match == Match::kSame) return merge_into(known, std::move(finding), roles);
   }

@@ -27,6 +27,8 @@ class FindingSet {
   // Nobody else changes `file` while the set is used.
   explicit FindingSet(FindingsFile& file);
   void add(Finding finding);
+  // How many pairs of findings were compared so far: what the time of many adds grows with.
+  uint64_t compared() const { return compared_; }
 
  private:
   static constexpr uint32_t kNone = 0xffffffffU;
@@ -49,6 +51,7 @@ class FindingSet {
   std::vector<Bucket> buckets_;
   std::vector<Entry> entries_;
   std::deque<EvidenceIds> evidence_;  // one for each finding
+  uint64_t compared_ = 0;
 };
 
 }  // namespace deadheat::model

@@ -156,5 +156,37 @@ TEST(FindingSet, EvidenceOfOneFindingIsIndexedToo) {
   EXPECT_EQ(indexed, naive);
 }
 
+// A program's races: many on few lines of few files, every one found by two runs.
+uint64_t compared_for(uint32_t count) {
+  FindingsFile file;
+  FindingSet set(file);
+  for (uint32_t i = 0; i < 2 * count; ++i) {
+    Finding finding;
+    for (uint32_t side = 0; side < 2; ++side) {
+      Role role;
+      role.access = AccessKind::kWrite;
+      role.site.build_id = "b1";
+      role.site.pcs = {0x1000 + 16 * (i % count) + 8 * side};
+      role.site.file = "file" + std::to_string(i % 400) + ".c";
+      role.site.line = 10 + i % count / 400;
+      role.site.variable = "v" + std::to_string(i % 1000);
+      finding.candidate.roles.push_back(role);
+    }
+    Evidence evidence;
+    evidence.id = "e" + std::to_string(i);
+    finding.evidence = {evidence};
+    set.add(finding);
+  }
+  EXPECT_EQ(file.findings.size(), count);
+  return set.compared();
+}
+
+// Time would depend on the machine; the comparisons are what would grow with the square.
+TEST(FindingSet, TwiceTheFindingsTakeTwiceTheComparisons) {
+  const uint64_t small = compared_for(4000), large = compared_for(8000);
+  EXPECT_GE(small, 4000U);
+  EXPECT_LE(large, small * 22 / 10);
+}
+
 }  // namespace
 }  // namespace deadheat::model

@@ -285,7 +285,8 @@ std::string to_json(const JsonParts& parts) {
   });
   if (!parts.report.empty())
     out += ",\n  \"report\": " + dumped(Json::parse(parts.report, nullptr, false), 1);
-  return out + "\n}\n";
+  out += "\n}\n";
+  return out;
 }
 
 std::string to_json(const FindingsFile& file) {

@@ -1,8 +1,10 @@
 // SARIF 2.1.0. URIs are relative to SRCROOT wherever the file lies under the stripped prefix; sites
 // without a file become logical locations. Fingerprints hold no line numbers. One threadFlow a
 // thread, steps numbered by executionOrder across the threads.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <string_view>
 
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
@@ -246,6 +248,38 @@ Json rules(const std::vector<CandidateKind>& kinds) {
   return out;
 }
 
+std::string dumped(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace);
+}
+
+// The text of `log` with the results in its empty array, one at a time: all of them as values would
+// need ten times the memory of their text.
+template <typename Write>
+std::string with_results(const Json& log, size_t count, Write write) {
+  static constexpr std::string_view kEmpty =
+      "\"results\": []";  // in a string, the quotes are escaped
+  static constexpr std::string_view kIndent = "\n        ";
+  const std::string frame = dumped(log);
+  const size_t at = frame.find(kEmpty) + kEmpty.size() - 1;
+  std::string out = frame.substr(0, at);
+  for (size_t i = 0; i < count; ++i) {
+    if (i == 64) out.reserve(frame.size() + (out.size() - at) / i * (count + count / 4));
+    if (i > 0) out += ',';
+    out += kIndent;
+    // Line breaks within strings are escaped: each one in the text is the writer's own.
+    const std::string text = dumped(write(i));
+    for (size_t from = 0; from < text.size();) {
+      const size_t end = std::min(text.find('\n', from), text.size());
+      out.append(text, from, end - from);
+      if (end < text.size()) out += kIndent;
+      from = end + 1;
+    }
+  }
+  if (count > 0) out += "\n      ";
+  out.append(frame, at).append("\n");
+  return out;
+}
+
 }  // namespace
 
 std::string write_sarif(const Report& report, const SarifContext& context) {
@@ -257,11 +291,6 @@ std::string write_sarif(const Report& report, const SarifContext& context) {
     return static_cast<size_t>(
         std::distance(used.begin(), used.find(entry.finding.candidate.kind)));
   };
-  Json results = Json::array();
-  for (const Entry& entry : report.entries)
-    results.push_back(result(report, entry, index(entry), false));
-  for (const Entry& entry : report.fixed)
-    results.push_back(result(report, entry, index(entry), true));
   Json driver = {{"name", "Deadheat"},
                  {"version", DEADHEAT_VERSION},
                  {"semanticVersion", DEADHEAT_VERSION},
@@ -273,11 +302,16 @@ std::string write_sarif(const Report& report, const SarifContext& context) {
        {{"SRCROOT",
          {{"description", text("The root of the source tree; see --strip-path-prefix.")}}}}},
       {"columnKind", "utf16CodeUnits"},
-      {"results", std::move(results)},
+      {"results", Json::array()},
       {"properties", {{"headline", headline(report)}, {"complete", report.untried.empty()}}}};
   const Json log = {
       {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
-  return log.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  const size_t present = report.entries.size();
+  return with_results(log, present + report.fixed.size(), [&](size_t i) {
+    const bool absent = i >= present;
+    const Entry& entry = absent ? report.fixed[i - present] : report.entries[i];
+    return result(report, entry, index(entry), absent);
+  });
 }
 
 }  // namespace deadheat::report
