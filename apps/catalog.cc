@@ -5,23 +5,16 @@
 namespace deadheat::apps {
 
 const std::vector<CatalogEntry>& catalog() {
+  // Few headings: the whole must fit on a screen of 24 lines.
+  const char* const find = "find (check and proc also confirm, judge and report)";
+  const char* const then = "confirm, report, validate in a fleet, look inside";
   static const std::vector<CatalogEntry> entries = {
-      {"find, confirm, judge, report in one", check_verb()},
-      {"find, confirm, judge, report in one", proc_verb()},
-      {"find", run_verb()},
-      {"find", watch_verb()},
-      {"find", scan_verb()},
-      {"find", record_verb()},
-      {"find", analyze_verb()},
-      {"confirm, report", confirm_verb()},
-      {"confirm, report", validate_verb()},
-      {"confirm, report", replay_verb()},
-      {"confirm, report", report_verb()},
-      {"confirm, report", symbolize_verb()},
-      {"look inside", trace_verb()},
-      {"look inside", verify_verb()},
-      {"look inside", doctor_verb()},
-      {"", man_verb()},
+      {find, check_verb()},    {find, proc_verb()},    {find, run_verb()},
+      {find, watch_verb()},    {find, scan_verb()},    {find, record_verb()},
+      {find, analyze_verb()},  {then, confirm_verb()}, {then, validate_verb()},
+      {then, replay_verb()},   {then, report_verb()},  {then, symbolize_verb()},
+      {then, hive_verb()},     {then, agent_verb()},   {then, trace_verb()},
+      {then, verify_verb()},   {then, doctor_verb()},  {"", man_verb()},
       {"", completion_verb()},
   };
   return entries;

@@ -209,6 +209,15 @@ std::string validate_row() {
                : "without the plugin for --candidates (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
+// The hive's libraries are optional: a machine without them is whole in everything else.
+std::string hive_row() {
+#ifdef DEADHEAT_HAS_HIVE
+  return "the hive and its agent are built in";
+#else
+  return "without the hive (optional: libsqlite3-dev, libssl-dev, libboost1.81-dev, rebuild)";
+#endif
+}
+
 std::optional<std::string> has_sandbox() {
   const auto sandbox = process::Sandbox::create({});
   if (sandbox) return std::nullopt;
@@ -248,6 +257,8 @@ const std::vector<Check>& checks() {
       {"proc", bpf_row(), [] { return std::optional<std::string>(); }},
       {"scan", scan_row(), [] { return std::optional<std::string>(); }},
       {"validate", validate_row(), [] { return has_runtime("validate"); }},
+      {"hive", hive_row(), [] { return std::optional<std::string>(); }},
+      {"agent", hive_row(), [] { return std::optional<std::string>(); }},
       {"symbolize", "a function of libc is found by its address", names_functions},
       {"trace", "a compressed trace is written and read back", keeps_trace},
   };

@@ -46,6 +46,8 @@ Verb report_verb();
 Verb symbolize_verb();
 Verb verify_verb();
 Verb doctor_verb();
+Verb hive_verb();
+Verb agent_verb();
 
 // "deadheat: message" and "  hint: ..." on stderr; returns `code`.
 int fail(const Error& error, int code = kUsage);

@@ -5,6 +5,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -47,7 +48,9 @@ void give(Page& page, const Orders& orders) {
   page.set_switches(orders.switches);
   page.set_budget(orders.budget_ppm, orders.standstill_us);
   for (size_t slot = 0; slot < orders.wishes.size() && slot < DHV_JOBS; ++slot) {
-    page.place(slot, serial_of(slot), orders.wishes[slot]);
+    const auto [at, serial] =
+        orders.slots.empty() ? std::pair(slot, serial_of(slot)) : orders.slots[slot];
+    page.place(at, serial, orders.wishes[slot]);
     page.add_state(orders.sites[slot].first, DHV_STATE_JOB);
     page.add_state(orders.sites[slot].second, DHV_STATE_JOB);
   }
@@ -78,7 +81,7 @@ Result<std::unique_ptr<Listener>> Listener::create(const std::string& folder) {
   return std::unique_ptr<Listener>(new Listener(path, std::move(socket)));
 }
 
-void Listener::set(Orders orders) {
+void Listener::set_all(std::vector<Orders> orders) {
   const std::lock_guard lock(mutex_);
   orders_ = std::move(orders);
 }
@@ -115,10 +118,13 @@ void Listener::welcome(int connection) {
     return;
   }
   auto page = Page::open(std::move(file));
-  if (!page || page.value()->fingerprint() != orders_.fingerprint) {
+  const auto orders = std::find_if(orders_.begin(), orders_.end(), [&](const Orders& one) {
+    return page && page.value()->fingerprint() == one.fingerprint;
+  });
+  if (orders == orders_.end()) {
     ++refused_;
   } else {
-    give(*page.value(), orders_);
+    give(*page.value(), *orders);
     pages_.push_back(std::move(page).value());
   }
   const char go_on = 'g';

@@ -14,11 +14,13 @@
 
 namespace deadheat::validate {
 
-// What a program is told: wishes for slots 0, 1, ... with serial 1 + slot.
+// What a program is told: wishes for slots 0, 1, ... with serial 1 + slot, or for those that are
+// named.
 struct Orders {
   uint64_t fingerprint = 0;
   std::vector<Wish> wishes;
-  std::vector<std::pair<uint32_t, uint32_t>> sites;  // of each wish
+  std::vector<std::pair<uint32_t, uint32_t>> sites;     // of each wish
+  std::vector<std::pair<size_t, uint32_t>> slots = {};  // and serials of each; empty: as above
   uint32_t switches = DHV_SWITCH_DETECT | DHV_SWITCH_STEER | DHV_SWITCH_INFER;
   uint32_t budget_ppm = 0, standstill_us = 0;
 };
@@ -33,7 +35,9 @@ class Listener {
   Listener& operator=(const Listener&) = delete;
 
   const std::string& path() const { return path_; }
-  void set(Orders orders);
+  void set(Orders orders) { set_all({std::move(orders)}); }
+  // For several programs at once, each by its list.
+  void set_all(std::vector<Orders> orders);
   // Of the processes that came since the last take().
   void for_each_page(const std::function<void(Page&)>& visit);
   // The pages since the last call; others than ours, or of another list, are counted.
@@ -48,7 +52,7 @@ class Listener {
   ScopedFd socket_;
   std::atomic<bool> stop_ = false;
   std::mutex mutex_;
-  Orders orders_;
+  std::vector<Orders> orders_;
   std::vector<std::unique_ptr<Page>> pages_;
   uint64_t refused_ = 0;
   std::thread thread_;

@@ -31,6 +31,10 @@ NOT_HERE = {
     "deadheat watch --kernel": "kernel.watch",
     "deadheat report --format sarif -o races.sarif f.json": "f.json comes from the line before, in kernel.watch",
     "deadheat validate candidates.json --findings verdicts.json --attach": "validate.robust",
+    "deadheat hive serve": "hive.api",
+    "deadheat hive push --hive": "hive.api",
+    "deadheat hive revoke": "hive.api: ids are random",
+    "deadheat agent run": "hive.fleet",
     "deadheat replay f.json DH-498a5e64 --gdb": "needs gdb and a terminal",
 }
 # A finding is no mistake, nor is the stand-in's own status.
@@ -77,7 +81,8 @@ class Documented(unittest.TestCase):
         cls.above = tempfile.mkdtemp()
         cls.folder = os.path.join(cls.above, "project")
         os.mkdir(cls.folder)
-        cls.environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", NO_COLOR="1")
+        cls.environment = dict(os.environ, PATH=f"{BIN}:{os.environ['PATH']}", NO_COLOR="1", XDG_DATA_HOME=cls.above,
+                               XDG_STATE_HOME=cls.above)
         cls.environment.pop("DEADHEAT_OPTIONS", None)
 
         def put(name, text):

@@ -52,9 +52,10 @@ class Clerk {
  private:
   // False: it is there already.
   bool keep(const api::JobResult& result, const Row& job) {
-    // The largest tau is the hive's word, not the agent's.
+    // The largest tau is the hive's word; an agent whose own limit is lower did not try it.
     const bool maximum = result.outcome == model::Outcome::kTimeout &&
-                         job.number(2) >= int64_t{settings_.policy.most_us};
+                         job.number(2) >= int64_t{settings_.policy.most_us} &&
+                         int64_t{result.tau_us} >= job.number(2);
     const auto added = on_.run(
         "INSERT INTO evidence VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$11,$12,$13,$14,$15,NULL) "
         "ON CONFLICT DO NOTHING RETURNING id",

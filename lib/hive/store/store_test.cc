@@ -87,6 +87,7 @@ class StoreTest : public testing::Test {
     result.execution = "e" + job.id;
     result.outcome = outcome;
     result.order = job.order;
+    result.tau_us = job.tau_us;
     if (outcome == Outcome::kRace) result.proof = model::Proof::kCoEnabled;
     auto answer = store_->add_results("shop", {who, false}, results, now_ms);
     EXPECT_TRUE(answer.ok()) << answer.error().message;

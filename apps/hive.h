@@ -1,0 +1,40 @@
+// What the commands of `deadheat hive` share: where the hive is, and how it is asked.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "lib/base/result.h"
+#include "lib/hive/http/message.h"
+#include "lib/hive/store/store.h"
+
+namespace deadheat::apps {
+
+struct HiveArguments {
+  std::string database;                           // of a hive on this machine
+  std::string url, token, token_file, authority;  // of one elsewhere
+  std::string program, label, role = "agent", input, output = "-", format = "text";
+  std::string verdict, text, sort = "verdict", id, path;
+  std::string listen = "127.0.0.1:8700", certificate, key;
+  bool trusted = false, insecure = false, quiet = false;
+  uint64_t number = 0, limit = 100;
+  double days = 0;
+};
+
+int64_t system_ms();
+// The database's path: the option, else hive.db in the user's data folder.
+std::string database_of(const HiveArguments& arguments);
+Result<std::unique_ptr<hive::store::Store>> open_store(const HiveArguments& arguments, bool create);
+// One request to the hive at --hive, or to the database on this machine, of which the owner is
+// trusted. An answer that is no success is an Error.
+Result<std::string> ask_hive(const HiveArguments& arguments, const std::string& method,
+                             const std::string& path, const std::string& body = "");
+Result<std::string> token_of(const HiveArguments& arguments);
+
+int hive_push(const HiveArguments& arguments);
+int hive_list(const HiveArguments& arguments);
+int hive_show(const HiveArguments& arguments);
+int hive_export(const HiveArguments& arguments);
+int hive_status(const HiveArguments& arguments);
+
+}  // namespace deadheat::apps

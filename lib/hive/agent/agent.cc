@@ -1,0 +1,242 @@
+#include "lib/hive/agent/agent.h"
+
+#include <dirent.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <condition_variable>
+#include <cstdlib>
+#include <filesystem>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "lib/base/file.h"
+
+namespace deadheat::hive::agent {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr auto kTick = milliseconds(10);
+constexpr auto kScanEvery = milliseconds(1000);
+constexpr size_t kResultsAtOnce = 200;
+constexpr uint32_t kLongPoll_s = 20;
+
+// A question that waits at the hive does not keep the agent from ending.
+http::Client with_stop(const Options& options) {
+  http::Client client = options.hive;
+  client.stopped = options.stopped;
+  return client;
+}
+
+class Agent {
+ public:
+  Agent(const Options& options, std::vector<std::unique_ptr<Site>> sites,
+        std::unique_ptr<validate::Listener> listener)
+      : options_(options),
+        sites_(std::move(sites)),
+        listener_(std::move(listener)),
+        spool_(options.folder + "/spool", options.spool_bytes),
+        link_(with_stop(options), options.token, options.folder + kLogFile,
+              std::random_device()()) {}
+
+  Status run() {
+    if (const Status loaded = spool_.load(); !loaded) return loaded.error();
+    // Before anything is said to anybody.
+    off_ = is_off();
+    if (off_) say_off();
+    tell_listener();
+    std::thread courier([this] { speak_to_hive(); });
+    auto scanned = Clock::now() - kScanEvery;
+    while (!options_.stopped || !options_.stopped()) {
+      if (Clock::now() - scanned >= kScanEvery) {
+        scanned = Clock::now();
+        look_for_processes();
+      }
+      watch();
+      std::this_thread::sleep_for(kTick);
+    }
+    {
+      const std::lock_guard lock(mutex_);
+      over_ = true;
+      for (const auto& site : sites_) site->off();
+    }
+    wake_.notify_all();
+    courier.join();
+    return Ok{};
+  }
+
+ private:
+  bool is_off() const {
+    struct stat status = {};
+    return ::stat((options_.folder + kOffFile).c_str(), &status) == 0;
+  }
+
+  void tell_listener() {
+    std::vector<validate::Orders> orders;
+    if (!off_)
+      for (const auto& site : sites_) orders.push_back(site->orders());
+    listener_->set_all(std::move(orders));
+  }
+
+  void watch() {
+    const std::lock_guard lock(mutex_);
+    const bool off = is_off();
+    if (off != off_) {
+      off_ = off;
+      if (off)
+        for (const auto& site : sites_) site->off();
+      tell_listener();
+      changed_ = false;
+      if (off) say_off();
+    }
+    uint64_t refused = 0;
+    auto pages = listener_->take(refused);
+    if (off_) return;
+    // A page that came while the orders changed may have the old ones: it is told again.
+    for (auto& page : pages) meet(std::move(page), !changed_);
+    changed_ = false;
+    const size_t results = spool_.size();
+    bool ended = false;
+    for (const auto& site : sites_) {
+      const size_t held = site->holding();
+      site->look(spool_);
+      ended |= site->holding() != held;
+    }
+    if (ended) orders_changed();
+    if (spool_.size() != results) {
+      news_ = true;
+      wake_.notify_all();
+    }
+  }
+
+  void orders_changed() {
+    changed_ = true;
+    tell_listener();
+  }
+
+  void meet(std::unique_ptr<validate::Page> page, bool has_orders) {
+    for (const auto& site : sites_) {
+      if (site->fingerprint() != page->fingerprint()) continue;
+      if (!site->knows(static_cast<pid_t>(page->pid()))) site->meet(std::move(page), has_orders);
+      return;
+    }
+  }
+
+  // Programs that were there before the agent, or do not know its socket.
+  void look_for_processes() {
+    const std::lock_guard lock(mutex_);
+    if (off_) return;
+    DIR* list = ::opendir("/proc");
+    if (list == nullptr) return;
+    while (const dirent* entry = ::readdir(list)) {
+      const pid_t process = std::atoi(entry->d_name);
+      if (process <= 0) continue;
+      std::error_code error;
+      const std::string exe =
+          std::filesystem::read_symlink("/proc/" + std::string(entry->d_name) + "/exe", error)
+              .string();
+      if (error) continue;
+      for (const auto& site : sites_) {
+        if (site->program() != exe || site->knows(process)) continue;
+        if (auto page = validate::Page::of_process(process)) meet(std::move(page).value(), false);
+      }
+    }
+    ::closedir(list);
+  }
+
+  // The other thread: results first, then each site in turn.
+  void speak_to_hive() {
+    bool complained = false;
+    while (true) {
+      std::unique_lock lock(mutex_);
+      if (over_) return;
+      news_ = false;
+      lock.unlock();
+      Status fine = send_results();
+      bool idle = true;
+      for (const auto& site : sites_) {
+        if (!fine) break;
+        fine = ask(*site, idle);
+      }
+      if (!fine && !complained) say(fine.error().message + "; trying again");
+      complained = !fine;
+      lock.lock();
+      const int64_t wait_ms =
+          fine ? (idle && sites_.size() == 1 ? 100 : options_.poll_ms) : link_.back_off_ms();
+      wake_.wait_for(lock, milliseconds(wait_ms), [&] { return over_ || (fine.ok() && news_); });
+    }
+  }
+
+  Status send_results() {
+    while (true) {
+      const api::Results results = spool_.oldest(kResultsAtOnce);
+      if (results.results.empty()) return Ok{};
+      const auto answer = link_.send(results);
+      if (!answer) return answer.error();
+      // What the hive refuses it will refuse again: it is gone, and said.
+      if (!answer.value().refused.empty())
+        say("the hive refused " + std::to_string(answer.value().refused.size()) +
+            " results: " + answer.value().refused[0].why);
+      spool_.remove(results);
+    }
+  }
+
+  // A long poll only if nothing waits for it: one program, which holds nothing.
+  Status ask(Site& site, bool& idle) {
+    std::unique_lock lock(mutex_);
+    if (off_ || over_) return Ok{};
+    api::Poll poll = site.poll_request(spool_.dropped());
+    const bool nothing_held = site.holding() == 0;
+    if (sites_.size() == 1 && nothing_held) poll.wait_s = kLongPoll_s;
+    idle = idle && nothing_held;
+    lock.unlock();
+    const auto answer = link_.poll(poll);
+    if (!answer) return answer.error();
+    lock.lock();
+    if (off_ || over_) return Ok{};
+    site.take(answer.value(), spool_);
+    if (!answer.value().jobs.empty() || !answer.value().drop.empty()) orders_changed();
+    if (site.holding() > 0) idle = false;
+    return Ok{};
+  }
+
+  void say_off() const { say("off: no program validates"); }
+  void say(const std::string& line) const {
+    if (options_.say) options_.say(line);
+  }
+
+  const Options& options_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::vector<std::unique_ptr<Site>> sites_;
+  std::unique_ptr<validate::Listener> listener_;
+  Spool spool_;
+  Link link_;
+  bool off_ = false, over_ = false, changed_ = false, news_ = false;
+};
+
+}  // namespace
+
+Status run(const Options& options) {
+  std::vector<std::unique_ptr<Site>> sites;
+  for (const std::string& program : options.programs) {
+    std::error_code ignored;
+    const std::string path = std::filesystem::canonical(program, ignored).string();
+    auto site = Site::open(path.empty() ? program : path, options.folder, options.limits);
+    if (!site) return site.error();
+    sites.push_back(std::move(site).value());
+  }
+  if (sites.empty()) return Error{"no program to validate in", "name them with --program"};
+  ::unlink((options.folder + "/page.socket").c_str());  // of an agent that was killed
+  auto listener = validate::Listener::create(options.folder);
+  if (!listener) return listener.error();
+  return Agent(options, std::move(sites), std::move(listener).value()).run();
+}
+
+}  // namespace deadheat::hive::agent

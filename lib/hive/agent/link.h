@@ -1,0 +1,41 @@
+// The agent's way to the hive: asks for jobs, sends results, writes every message that leaves the
+// machine into a log that the user can read. A hive that does not answer is asked again later, each
+// time later, up to a minute.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <string>
+
+#include "lib/base/random.h"
+#include "lib/base/result.h"
+#include "lib/hive/api/wire.h"
+#include "lib/hive/http/client.h"
+
+namespace deadheat::hive::agent {
+
+class Link {
+ public:
+  Link(http::Client hive, std::string token, std::string log, uint64_t seed)
+      : hive_(std::move(hive)), token_(std::move(token)), log_(std::move(log)), random_(seed) {}
+
+  Result<api::PollAnswer> poll(const api::Poll& poll);
+  Result<api::ResultsAnswer> send(const api::Results& results);
+  // After a failure: when to try again, from now. 0 after a success.
+  int64_t back_off_ms() const;
+  // The hive said that this credential may not: sending more is of no use.
+  bool refused() const;
+
+ private:
+  Result<std::string> post(const std::string& path, const std::string& body);
+  void note(const std::string& path, const std::string& body);
+
+  http::Client hive_;
+  std::string token_, log_;
+  mutable std::mutex mutex_;
+  Random random_;
+  int64_t back_off_ms_ = 0;
+  bool refused_ = false;
+};
+
+}  // namespace deadheat::hive::agent

@@ -1,0 +1,104 @@
+#include "lib/hive/agent/spool.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <set>
+
+#include "lib/base/file.h"
+#include "lib/base/scoped_fd.h"
+#include "lib/base/text.h"
+#include "lib/hive/api/json.h"
+
+namespace deadheat::hive::agent {
+namespace {
+
+std::string line_of(const std::string& instance, const api::JobResult& result) {
+  api::Results one;
+  one.instance = instance;
+  one.results.push_back(result);
+  return api::encode(one) + "\n";
+}
+
+}  // namespace
+
+Status Spool::load() {
+  const std::lock_guard lock(mutex_);
+  if (struct stat status = {}; ::stat(path_.c_str(), &status) != 0) return Ok{};
+  auto text = read_file(path_);
+  if (!text) return text.error();
+  for (const std::string_view line : split(text.value(), '\n')) {
+    if (line.empty()) continue;
+    auto one = api::decode_results(line);
+    if (!one || one->results.size() != 1) {
+      ++dropped_;  // the agent was killed in the middle of a line
+      continue;
+    }
+    entries_.push_back({one->instance, std::string(line) + "\n", one->results[0]});
+    bytes_ += line.size() + 1;
+  }
+  rewrite();
+  return Ok{};
+}
+
+void Spool::add(const std::string& instance, const api::JobResult& result) {
+  const std::lock_guard lock(mutex_);
+  Entry entry{instance, line_of(instance, result), result};
+  if (bytes_ + entry.line.size() > most_bytes_) {
+    const size_t before = entries_.size();
+    std::erase_if(entries_,
+                  [](const Entry& old) { return old.result.outcome == model::Outcome::kNotSeen; });
+    dropped_ += before - entries_.size();
+    if (before != entries_.size()) rewrite();
+  }
+  if (bytes_ + entry.line.size() > most_bytes_) {
+    ++dropped_;
+    return;
+  }
+  const ScopedFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
+  // A full disk: the result is still sent from memory while this agent lives.
+  if (file.valid()) (void)write_all(file.get(), entry.line, path_);
+  bytes_ += entry.line.size();
+  entries_.push_back(std::move(entry));
+}
+
+api::Results Spool::oldest(size_t most) const {
+  const std::lock_guard lock(mutex_);
+  api::Results results;
+  for (const Entry& entry : entries_) {
+    if (results.results.empty()) results.instance = entry.instance;
+    if (entry.instance != results.instance) continue;
+    results.results.push_back(entry.result);
+    if (results.results.size() >= most) break;
+  }
+  return results;
+}
+
+void Spool::remove(const api::Results& sent) {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> ids;
+  for (const api::JobResult& result : sent.results) ids.insert(result.id);
+  std::erase_if(entries_, [&](const Entry& entry) {
+    return entry.instance == sent.instance && ids.contains(entry.result.id);
+  });
+  rewrite();
+}
+
+void Spool::rewrite() {
+  std::string text;
+  for (const Entry& entry : entries_) text += entry.line;
+  bytes_ = text.size();
+  (void)write_file(path_, text, 0600);
+}
+
+size_t Spool::size() const {
+  const std::lock_guard lock(mutex_);
+  return entries_.size();
+}
+uint64_t Spool::dropped() const {
+  const std::lock_guard lock(mutex_);
+  return dropped_;
+}
+
+}  // namespace deadheat::hive::agent

@@ -1,0 +1,44 @@
+// Results that the hive has not acknowledged yet, in a file of one line each. They survive the
+// agent and the hive's absence. The file has a budget: when it is full, NotSeen goes first (it says
+// least), then new results are dropped; both are counted, and the count goes to the hive.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/hive/api/wire.h"
+
+namespace deadheat::hive::agent {
+
+class Spool {
+ public:
+  Spool(std::string path, uint64_t most_bytes) : path_(std::move(path)), most_bytes_(most_bytes) {}
+
+  // What an earlier agent left; lines that cannot be read are counted as dropped.
+  Status load();
+  void add(const std::string& instance, const api::JobResult& result);
+  // Up to `most` of the oldest, all of one instance; empty when there is none.
+  api::Results oldest(size_t most) const;
+  // The hive has these.
+  void remove(const api::Results& sent);
+  size_t size() const;
+  uint64_t dropped() const;
+
+ private:
+  struct Entry {
+    std::string instance, line;
+    api::JobResult result;
+  };
+  void rewrite();
+
+  mutable std::mutex mutex_;
+  std::string path_;
+  uint64_t most_bytes_, bytes_ = 0, dropped_ = 0;
+  std::deque<Entry> entries_;
+};
+
+}  // namespace deadheat::hive::agent

@@ -1,0 +1,238 @@
+// One function a route of the API.
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+#include "lib/base/text.h"
+#include "lib/hive/api/json.h"
+#include "lib/hive/server/borrowed.h"
+#include "lib/hive/server/credentials.h"
+#include "lib/model/json.h"
+#include "lib/report/report.h"
+#include "lib/report/writers.h"
+
+namespace deadheat::hive::server {
+namespace {
+
+using Json = nlohmann::json;
+
+http::Response ok(std::string body) {
+  http::Response response;
+  response.body = std::move(body);
+  return response;
+}
+
+http::Response ok(const Json& document) {
+  return ok(document.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+http::Response bad(const Error& error) { return problem(400, error.message, error.hint); }
+
+uint64_t number_of(const std::string& text, uint64_t otherwise) {
+  if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
+    return otherwise;
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+
+std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+}  // namespace
+
+std::optional<http::Response> Service::jobs(const Caller& caller, const http::Request& request,
+                                            http::Turn& turn) {
+  const auto poll = api::decode_poll(request.body);
+  if (!poll) return bad(poll.error());
+  turn.seen = changes_;
+  auto answer = Borrowed(*this)->poll(caller.program, caller.who(), poll.value(), now_ms());
+  if (!answer) return broken(answer.error());
+  const auto wait_ms = int64_t{std::min(poll.value().wait_s, options_.most_wait_s)} * 1000;
+  const bool nothing = answer.value().jobs.empty() && answer.value().drop.empty();
+  if (nothing && now_ms() - turn.began_ms < wait_ms) return std::nullopt;
+  return ok(api::encode(answer.value()));
+}
+
+http::Response Service::results(const Caller& caller, const http::Request& request) {
+  const auto sent = api::decode_results(request.body);
+  if (!sent) return bad(sent.error());
+  auto answer = Borrowed(*this)->add_results(caller.program, caller.who(), sent.value(), now_ms());
+  if (!answer) return broken(answer.error());
+  results_ += answer.value().accepted;
+  ++changes_;
+  return ok(api::encode(answer.value()));
+}
+
+http::Response Service::push(const Caller& caller, const http::Request& request) {
+  const auto file = model::from_json(request.body);
+  if (!file) return bad(file.error());
+  auto answer = Borrowed(*this)->push(caller.program, caller.who(), file.value(), now_ms());
+  if (!answer) return broken(answer.error());
+  ++changes_;
+  return ok(api::encode(answer.value()));
+}
+
+http::Response Service::list(const Caller& caller, const http::Request& request) {
+  store::RaceQuery query;
+  query.verdict = request.parameter("verdict");
+  query.state = request.parameter("state");
+  query.text = request.parameter("text").substr(0, api::kMostText);
+  query.sort = request.parameter("sort");
+  query.offset = number_of(request.parameter("offset"), 0);
+  query.limit = number_of(request.parameter("limit"), query.limit);
+  auto answer = Borrowed(*this)->races(caller.program, query);
+  if (!answer) return broken(answer.error());
+  return ok(api::encode(answer.value()));
+}
+
+http::Response Service::show(const Caller& caller, const http::Request& request) {
+  auto race =
+      Borrowed(*this)->race(caller.program, number_of(last_part(request.path), UINT64_MAX >> 1));
+  if (!race) return broken(race.error());
+  if (!race.value()) return problem(404, "no such race", "/api/v1/findings lists them");
+  const store::Race& found = *race.value();
+  api::RaceList row;
+  row.races.push_back(found.row);
+  model::FindingsFile file;
+  file.findings.push_back(found.finding);
+  Json history = Json::array();
+  for (const store::RaceEvent& event : found.history)
+    history.push_back({{"at_ms", event.at_ms}, {"what", event.what}, {"detail", event.detail}});
+  return ok(Json{{"race", Json::parse(api::encode(row))["races"][0]},
+                 {"findings", Json::parse(model::to_json(file), nullptr, false)},
+                 {"text", report::write_text(report::build_report(file, {}), {})},
+                 {"history", std::move(history)}});
+}
+
+http::Response Service::all(const Caller& caller, const http::Request&) {
+  auto file = Borrowed(*this)->all_findings(caller.program);
+  if (!file) return broken(file.error());
+  return ok(model::to_json(file.value()));
+}
+
+http::Response Service::fleet(const Caller& caller, const http::Request&) {
+  constexpr size_t kMost = 1000;
+  auto all = Borrowed(*this)->instances(caller.program, kMost);
+  if (!all) return broken(all.error());
+  Json list = Json::array();
+  for (const store::Instance& one : all.value())
+    list.push_back({{"instance", one.id},
+                    {"credential", one.credential},
+                    {"build_id", one.build_id},
+                    {"version", one.version},
+                    {"spent_ppm", one.spent_ppm},
+                    {"dropped", one.dropped},
+                    {"jobs", one.jobs},
+                    {"timeouts", one.timeouts},
+                    {"in_flight", one.in_flight},
+                    {"first_seen_ms", one.first_ms},
+                    {"last_seen_ms", one.last_ms}});
+  return ok(Json{{"instances", std::move(list)}});
+}
+
+http::Response Service::trends(const Caller& caller, const http::Request&) {
+  constexpr size_t kMost = 10'000;
+  auto changes = Borrowed(*this)->verdict_changes(caller.program, kMost);
+  if (!changes) return broken(changes.error());
+  Json list = Json::array();
+  for (const store::RaceEvent& event : changes.value())
+    list.push_back({{"at_ms", event.at_ms}, {"what", event.what}, {"detail", event.detail}});
+  return ok(Json{{"changes", std::move(list)}});
+}
+
+http::Response Service::status(const Caller& caller, const http::Request&) {
+  auto totals = Borrowed(*this)->totals(caller.program);
+  if (!totals) return broken(totals.error());
+  return ok(Json{{"program", caller.program},
+                 {"role", name(caller.token.role)},
+                 {"races", totals->races},
+                 {"true_races", totals->true_races},
+                 {"proved", totals->proved},
+                 {"likely_false", totals->likely_false},
+                 {"unknown", totals->unknown},
+                 {"evidence", totals->evidence},
+                 {"instances", totals->instances},
+                 {"jobs_in_flight", totals->jobs_in_flight}});
+}
+
+http::Response Service::tokens(const Caller& caller, const http::Request&) {
+  auto all = Borrowed(*this)->tokens(caller.program);
+  if (!all) return broken(all.error());
+  Json list = Json::array();
+  for (const store::Token& token : all.value())
+    list.push_back({{"id", token.id},
+                    {"role", name(token.role)},
+                    {"trusted", token.trusted},
+                    {"label", token.label},
+                    {"created_ms", token.created_ms},
+                    {"expires_ms", token.expires_ms},
+                    {"revoked_ms", token.revoked_ms}});
+  return ok(Json{{"tokens", std::move(list)}});
+}
+
+http::Response Service::add_token(const Caller& caller, const http::Request& request) {
+  if (const Status measured = api::measure(request.body); !measured) return bad(measured.error());
+  const Json asked = Json::parse(request.body, nullptr, false);
+  if (!asked.is_object()) return problem(400, "an object is expected");
+  const auto text = [&](const char* key) {
+    const auto found = asked.find(key);
+    return found != asked.end() && found->is_string()
+               ? found->get<std::string>().substr(0, api::kMostText)
+               : std::string();
+  };
+  const auto role = store::parse_role(text("role"));
+  if (!role) return problem(400, "role: agent, developer or admin is expected");
+  if (!is_program_name(caller.program)) return problem(400, "this is no name of a program");
+  const bool trusted = asked.contains("trusted") && asked["trusted"] == true;
+  const NewToken token = make_token(caller.program, *role, trusted, text("label"), now_ms(), 0);
+  const Status added = Borrowed(*this)->add_token(token.stored, caller.token.id, now_ms());
+  if (!added) return broken(added.error());
+  return ok(Json{{"token", token.text}, {"id", token.stored.id}});
+}
+
+http::Response Service::revoke(const Caller& caller, const http::Request& request) {
+  auto done =
+      Borrowed(*this)->revoke(caller.program, last_part(request.path), caller.token.id, now_ms());
+  if (!done) return broken(done.error());
+  if (!done.value()) return problem(404, "no such token, or revoked already");
+  ++changes_;
+  return ok(std::string("{}"));
+}
+
+http::Response Service::audit(const Caller& caller, const http::Request&) {
+  constexpr size_t kMost = 1000;
+  auto all = Borrowed(*this)->audit(caller.program, kMost);
+  if (!all) return broken(all.error());
+  Json list = Json::array();
+  for (const store::AuditEntry& entry : all.value())
+    list.push_back({{"at_ms", entry.at_ms},
+                    {"who", entry.who},
+                    {"what", entry.what},
+                    {"detail", entry.detail}});
+  return ok(Json{{"audit", std::move(list)}});
+}
+
+http::Response Service::metrics(const Caller& caller, const http::Request&) {
+  auto totals = Borrowed(*this)->totals(caller.program);
+  if (!totals) return broken(totals.error());
+  std::string text;
+  const auto add = [&](const std::string& name, const char* type, int64_t value,
+                       const std::string& labels = "") {
+    if (text.find("# TYPE deadheat_hive_" + name + " ") == std::string::npos)
+      text += "# TYPE deadheat_hive_" + name + " " + type + "\n";
+    text += "deadheat_hive_" + name + "{program=\"" + caller.program + "\"" + labels + "} " +
+            std::to_string(value) + "\n";
+  };
+  add("races", "gauge", totals->true_races, ",verdict=\"true_race\"");
+  add("races", "gauge", totals->likely_false, ",verdict=\"likely_false_positive\"");
+  add("races", "gauge", totals->unknown, ",verdict=\"unknown\"");
+  add("proved_races", "gauge", totals->proved);
+  add("evidence", "gauge", totals->evidence);
+  add("instances", "gauge", totals->instances);
+  add("jobs_in_flight", "gauge", totals->jobs_in_flight);
+  add("requests_total", "counter", static_cast<int64_t>(requests_.load()));
+  add("refused_total", "counter", static_cast<int64_t>(refused_.load()));
+  add("results_total", "counter", static_cast<int64_t>(results_.load()));
+  http::Response response = ok(std::move(text));
+  response.type = "text/plain; version=0.0.4";
+  return response;
+}
+
+}  // namespace deadheat::hive::server

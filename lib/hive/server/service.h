@@ -1,0 +1,102 @@
+// What the hive answers: routes, credentials, roles, limits. It has no socket: tests call it as the
+// server does. The database is behind a few stores, one for each request at a time.
+//
+//   /                page and its files: no credential
+//   /healthz         no credential
+//   /metrics         developer
+//   /api/v1/...      see docs/formats/hive-api.yaml
+//
+// 401: no credential, or none that holds; 403: it holds and may not; 429: too often. A credential
+// is a bearer token, or the session cookie of somebody who signed in; a cookie may change something
+// only with the header that no form of another site can send.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lib/hive/http/server.h"
+#include "lib/hive/store/store.h"
+
+namespace deadheat::hive::server {
+
+struct ServiceOptions {
+  std::string database;
+  int stores = 2;
+  double requests_per_s = 50, burst = 200;  // of a credential; of a peer without one
+  uint32_t most_wait_s = 25;                // of a long poll
+  store::Settings settings;
+  bool secure_cookies = false;
+  std::function<int64_t()> now_ms;              // empty: the system's clock
+  std::function<void(const std::string&)> log;  // a line of JSON; empty: none
+};
+
+class Service {
+ public:
+  static Result<std::unique_ptr<Service>> open(ServiceOptions options);
+
+  http::Handlers handlers();
+  http::Admission admit(const http::Request& request);
+  std::optional<http::Response> serve(const http::Request& request, http::Turn& turn);
+
+ private:
+  struct Caller {
+    store::Token token;
+    std::string program;  // that the request is about
+    bool cookie = false;
+    store::Who who() const { return {token.id, token.trusted}; }
+  };
+  struct Refused {
+    int status;
+    std::string error, hint;
+  };
+  class Borrowed;
+  struct Route;
+
+  explicit Service(ServiceOptions options);
+  static const std::vector<Route>& routes();
+  const Route* route_of(const http::Request& request, bool& known_path) const;
+  std::variant<Caller, Refused> identify(const http::Request& request, store::Role least);
+  bool too_often(const std::string& who);
+  int64_t now_ms() const;
+  void note(const http::Request& request, int status, const std::string& credential,
+            const http::Turn& turn);
+
+  std::optional<http::Response> jobs(const Caller& caller, const http::Request& request,
+                                     http::Turn& turn);
+  http::Response results(const Caller& caller, const http::Request& request);
+  http::Response push(const Caller& caller, const http::Request& request);
+  http::Response list(const Caller& caller, const http::Request& request);
+  http::Response show(const Caller& caller, const http::Request& request);
+  http::Response all(const Caller& caller, const http::Request& request);
+  http::Response fleet(const Caller& caller, const http::Request& request);
+  http::Response trends(const Caller& caller, const http::Request& request);
+  http::Response status(const Caller& caller, const http::Request& request);
+  http::Response tokens(const Caller& caller, const http::Request& request);
+  http::Response add_token(const Caller& caller, const http::Request& request);
+  http::Response revoke(const Caller& caller, const http::Request& request);
+  http::Response audit(const Caller& caller, const http::Request& request);
+  http::Response metrics(const Caller& caller, const http::Request& request);
+  http::Response sign_in(const http::Request& request);
+
+  struct Bucket {
+    double tokens = 0;
+    int64_t at_ms = 0;
+  };
+
+  ServiceOptions options_;
+  std::string session_secret_;
+  std::mutex mutex_;
+  std::condition_variable free_store_;
+  std::vector<std::unique_ptr<store::Store>> stores_;
+  std::map<std::string, Bucket> buckets_;
+  std::atomic<uint64_t> changes_ = 1;  // whenever a parked poll may find something
+  std::atomic<uint64_t> requests_ = 0, refused_ = 0, results_ = 0;
+};
+
+}  // namespace deadheat::hive::server
