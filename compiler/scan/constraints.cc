@@ -126,16 +126,18 @@ void ConstraintBuilder::visitAllocaInst(llvm::AllocaInst& slot) {
 }
 
 // Values wider than a word hold several pointers.
-void ConstraintBuilder::transfer(Node value, Node pointer, llvm::Type* type, bool is_store) {
+void ConstraintBuilder::transfer(Node value, Node pointer, llvm::Type* type, llvm::Align align,
+                                 bool is_store) {
+  const bool packed = static_cast<int64_t>(align.value()) < kWord;
   if (!carries_pointers(type)) return;
   const auto size =
       static_cast<int64_t>(locations_.layout().getTypeStoreSize(type).getFixedValue());
   for (int64_t offset = 0; offset == 0 || (offset < size && offset < kLargestValue);
        offset += kWord) {
     if (is_store) {
-      solver_.store(pointer, value, offset);
+      solver_.store(pointer, value, offset, packed);
     } else {
-      solver_.load(value, pointer, offset);
+      solver_.load(value, pointer, offset, packed);
     }
   }
 }
@@ -144,14 +146,14 @@ void ConstraintBuilder::visitLoadInst(llvm::LoadInst& load) {
   const Node pointer =
       result_.node(load.getPointerOperand());  // made now: constants need solving too
   if (carries_pointers(load.getType()))
-    transfer(result_.node(&load), pointer, load.getType(), false);
+    transfer(result_.node(&load), pointer, load.getType(), load.getAlign(), false);
 }
 
 void ConstraintBuilder::visitStoreInst(llvm::StoreInst& store) {
   const llvm::Value* value = store.getValueOperand();
   const Node pointer = result_.node(store.getPointerOperand());
   if (!carries_pointers(value->getType()) || llvm::isa<llvm::ConstantData>(value)) return;
-  transfer(result_.node(value), pointer, value->getType(), true);
+  transfer(result_.node(value), pointer, value->getType(), store.getAlign(), true);
 }
 
 void ConstraintBuilder::visitAtomicRMWInst(llvm::AtomicRMWInst& update) {
@@ -261,7 +263,8 @@ void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& c
     case Effect::kReturns:
       return solver_.copy(result_.node(&call), argument(call, clause.a));
     case Effect::kCopies:
-      return solver_.copy_memory(argument(call, clause.a), argument(call, clause.b));
+      return solver_.copy_memory(argument(call, clause.a), argument(call, clause.b),
+                                 call.arg_size() > 2 ? copied_size(*call.getArgOperand(2)) : 0);
     case Effect::kSpawn: {
       const Node thread = solver_.add_node();
       solver_.contains(thread, *locations_.at(locations_.object(ObjectKind::kThread, &call), 0));
@@ -316,10 +319,35 @@ void ConstraintBuilder::model(const llvm::CallBase& call, const Model& model) {
   }
 }
 
+// How many bytes of a copy can matter; 0: all. A length that is a number of records, or the
+// distance of two pointers, copies whole records. Any other is mostly that of a text or a packet,
+// which holds no pointers, or of one element of a container: its first words are followed, and it
+// is counted.
+uint64_t ConstraintBuilder::copied_size(const llvm::Value& length) {
+  constexpr uint64_t kElement = 64;
+  if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&length))
+    return std::max<uint64_t>(1, constant->getZExtValue());
+  if (const auto* made = llvm::dyn_cast<llvm::BinaryOperator>(&length)) {
+    const auto* by = llvm::dyn_cast<llvm::ConstantInt>(made->getOperand(1));
+    const uint64_t unit = by == nullptr                                 ? 0
+                          : made->getOpcode() == llvm::Instruction::Mul ? by->getZExtValue()
+                          : made->getOpcode() == llvm::Instruction::Shl
+                              ? uint64_t{1} << std::min<uint64_t>(63, by->getZExtValue())
+                              : 0;
+    if (unit != 0 && unit % kWord == 0) return 0;
+    if (made->getOpcode() == llvm::Instruction::Sub &&
+        llvm::isa<llvm::PtrToIntOperator>(made->getOperand(0)))
+      return 0;
+  }
+  ++result_.copies_of_bytes_;
+  return kElement;
+}
+
 void ConstraintBuilder::intrinsic(llvm::CallBase& call, llvm::Function& callee) {
   if (auto* transfer_call = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
     solver_.copy_memory(result_.node(transfer_call->getRawDest()),
-                        result_.node(transfer_call->getRawSource()));
+                        result_.node(transfer_call->getRawSource()),
+                        copied_size(*transfer_call->getLength()));
   } else if (callee.getIntrinsicID() == llvm::Intrinsic::vastart) {
     // The list points to an object that holds all further arguments.
     const ObjectId rest = locations_.object(ObjectKind::kStack, call.getFunction());

@@ -36,7 +36,8 @@ class ConstraintBuilder : public llvm::InstVisitor<ConstraintBuilder> {
   void call_any(const llvm::CallBase& call, Node functions, Node data);
   void unknown_call(const llvm::CallBase& call, const llvm::Function& callee);
   void call_back(const llvm::CallBase& call, int function, Effect effect, Node data, unsigned as);
-  void transfer(Node value, Node pointer, llvm::Type* type, bool is_store);
+  void transfer(Node value, Node pointer, llvm::Type* type, llvm::Align align, bool is_store);
+  uint64_t copied_size(const llvm::Value& length);
   Node argument(const llvm::CallBase& call, int number);
 
   PointsTo& result_;

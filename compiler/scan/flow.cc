@@ -206,23 +206,19 @@ void FunctionFlow::apply_clause(const llvm::CallBase& call, const Clause& clause
     case Effect::kUnlock:
       if (first != nullptr) {
         const Lock lock = lock_at(first, LockMode::kExclusive, call);
-        if (!release(state.acquired, lock)) state.released.insert(lock);
+        if (!release(state.acquired, lock)) state.note_release(lock);
       }
       return;
     case Effect::kOnce:
       if (first != nullptr) state.acquired.insert(lock_at(first, LockMode::kShared, call));
       return;
     case Effect::kWait:
-      if (clause.a < 0) state.waited.insert(kDescriptors);
-      if (first != nullptr)
-        for (const Location location : all_.paths_.locations(all_.paths_.of(first)))
-          state.waited.insert(location);
+      if (clause.a < 0) state.waited.insert(all_.paths_.list({kDescriptors}));
+      if (first != nullptr) state.waited.insert(all_.paths_.locations(all_.paths_.of(first)));
       return;
     case Effect::kSignal:
-      if (clause.a < 0) summary_.signals.insert(kDescriptors);
-      if (first != nullptr)
-        for (const Location location : all_.paths_.locations(all_.paths_.of(first)))
-          summary_.signals.insert(location);
+      if (clause.a < 0) summary_.signals.insert(all_.paths_.list({kDescriptors}));
+      if (first != nullptr) summary_.signals.insert(all_.paths_.locations(all_.paths_.of(first)));
       return;
     case Effect::kBarrier:
       if (first != nullptr)
@@ -280,12 +276,10 @@ void FunctionFlow::apply_call(const llvm::CallBase& call, State& state, bool rec
 
 void FunctionFlow::apply_atomic(const llvm::Instruction& one, State& state) {
   const auto wait = [&](const llvm::Value* pointer) {
-    const std::vector<Location>& at = all_.paths_.locations(all_.paths_.of(pointer));
-    state.waited.insert(at.begin(), at.end());
+    state.waited.insert(all_.paths_.locations(all_.paths_.of(pointer)));
   };
   const auto signal = [&](const llvm::Value* pointer) {
-    const std::vector<Location>& at = all_.paths_.locations(all_.paths_.of(pointer));
-    summary_.signals.insert(at.begin(), at.end());
+    summary_.signals.insert(all_.paths_.locations(all_.paths_.of(pointer)));
   };
   if (const auto* load = llvm::dyn_cast<llvm::LoadInst>(&one)) {
     if (!load->isAtomic() || !(acquires(load->getOrdering()) || fenced_)) return;
@@ -313,10 +307,8 @@ void FunctionFlow::apply(const llvm::Instruction& one, State& state, bool record
   if (found != accesses_.end()) {
     for (const Access& access : found->second) {
       if (record) summary_.accesses.push_back({access, keep(state)});
-      if (access.spins && access.kind == model::AccessKind::kRead) {
-        const std::vector<Location>& at = all_.paths_.locations(access.path);
-        state.waited.insert(at.begin(), at.end());
-      }
+      if (access.spins && access.kind == model::AccessKind::kRead)
+        state.waited.insert(all_.paths_.locations(access.path));
     }
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one)) {

@@ -121,7 +121,17 @@ std::optional<Location> Locations::step(Location from, int64_t fields, int64_t e
   const Where where = where_[from];
   const Object& object = objects_[where.object];
   if (object.kind == ObjectKind::kFunction || object.kind == ObjectKind::kThread) return from;
-  return at(where.object, where.offset + fields + (object.exact ? elements : 0));
+  const int64_t distance = fields + (object.exact ? elements : 0);
+  if (distance == 0) return from;
+  if (object.type == nullptr || distance != static_cast<int32_t>(distance))
+    return at(where.object, where.offset + distance);  // cheap enough
+  const uint64_t key = spread(from, static_cast<uint32_t>(distance));
+  const auto known = steps_.find(key);
+  if (known != steps_.end())
+    return known->second == kNowhere ? std::nullopt : std::optional(known->second);
+  const std::optional<Location> to = at(where.object, where.offset + distance);
+  steps_.try_emplace(key, to.value_or(kNowhere));
+  return to;
 }
 
 }  // namespace deadheat::scan

@@ -17,6 +17,13 @@ namespace deadheat::scan {
 using Location = uint32_t;
 using ObjectId = uint32_t;
 
+// Two numbers as a key of LLVM's hash tables, which look at the lower half of a key alone: each bit
+// of both reaches it, and no two keys become one.
+inline uint64_t spread(uint32_t a, uint32_t b) {
+  const uint64_t mixed = ((static_cast<uint64_t>(a) << 32) | b) * 0x9E3779B97F4A7C15;
+  return mixed ^ (mixed >> 32);
+}
+
 enum class ObjectKind : uint8_t {
   kGlobal,
   kFunction,
@@ -67,6 +74,9 @@ class Locations {
   std::vector<Object> objects_;
   std::vector<Where> where_;
   llvm::DenseMap<std::pair<const llvm::Value*, unsigned>, ObjectId> ids_;
+  // What step() has answered: solving asks the same many times. kNowhere: not in the object.
+  llvm::DenseMap<uint64_t, Location> steps_;
+  static constexpr Location kNowhere = ~Location{0};
   uint64_t out_of_object_ = 0;
 };
 

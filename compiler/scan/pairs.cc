@@ -3,25 +3,6 @@
 #include <algorithm>
 
 namespace deadheat::scan {
-namespace {
-
-using model::AccessKind;
-
-bool conflict(const Access& a, const Access& b) {
-  if ((a.sync && b.kind != AccessKind::kFree) || (b.sync && a.kind != AccessKind::kFree))
-    return false;
-  return (model::is_write(a.kind) || model::is_write(b.kind)) &&
-         !(model::is_atomic(a.kind) && model::is_atomic(b.kind));
-}
-
-bool overlap(int64_t a, uint64_t a_size, int64_t b, uint64_t b_size) {
-  const bool a_reaches = a_size == 0 || a + static_cast<int64_t>(a_size) > b;
-  const bool b_reaches = b_size == 0 || b + static_cast<int64_t>(b_size) > a;
-  return a_reaches && b_reaches;
-}
-
-}  // namespace
-
 PairFinder::PairFinder(PointsTo& points_to, Paths& paths, AccessFinder& finder,
                        const Summaries& summaries, const Contexts& contexts,
                        const Parallel& parallel, const PairOptions& options)
@@ -60,10 +41,13 @@ void PairFinder::index_roots() {
     for (const AccessPoint& point : summaries_.of(context.function).accesses)
       if (point.access.spins)
         for (const Location location : points_to_.of(point.access.pointer)) spins.insert(location);
+  std::set<std::pair<size_t, LocationList>> known;
   for (const Context& context : contexts_.all()) {
     const Summary& summary = summaries_.of(context.function);
-    roots_of_[context.function].insert(context.root);
-    signals_[context.root].insert(summary.signals.begin(), summary.signals.end());
+    if (!roots_of_[context.function].insert(context.root).second) continue;
+    for (const LocationList list : summary.signals)
+      if (known.insert({context.root, list}).second)
+        signals_[context.root].insert(list.begin(), list.end());
     barriers_[context.root].insert(summary.barriers.begin(), summary.barriers.end());
     if (spins.empty()) continue;
     for (const AccessPoint& point : summary.accesses)
@@ -110,8 +94,12 @@ void PairFinder::collect() {
         if (locations.object(object).constant) continue;
         places.insert({object, locations.offset_of(location)});
       }
-      for (const auto& [object, offset] : places)
-        uses_[object].push_back({sites_.size() - 1, offset});
+      for (const auto& [object, offset] : places) {
+        std::vector<Use>& uses = uses_[object];
+        if (uses.empty() || uses.back().site != sites_.size() - 1)
+          uses.push_back({sites_.size() - 1, {}});
+        uses.back().offsets.push_back(offset);
+      }
     }
   }
 }
@@ -134,13 +122,14 @@ const PairFinder::Meetings& PairFinder::meetings(const Site& a, const Site& b) {
       const std::tuple kind{x.root, y.root, held, x.held.empty(), y.held.empty()};
       if (++kinds[kind] <= kMostAlike || held == Guard::kSameSite)
         entry->second.list.push_back({i, j, held});
+      entry->second.open |= held != Guard::kCommon;
     }
   return entry->second;
 }
 
-bool PairFinder::check(ObjectId object, const Use& use_a, const Use& use_b, Pair& best) {
-  Site& a = sites_[use_a.site];
-  Site& b = sites_[use_b.site];
+bool PairFinder::check(ObjectId object, size_t site_a, size_t site_b, int64_t offset, Pair& best) {
+  Site& a = sites_[site_a];
+  Site& b = sites_[site_b];
   a.conflicts = b.conflicts = true;
   // Each thread means its own by the name; another's only by pointer.
   if (points_to_.locations().object(object).kind == ObjectKind::kThreadLocal &&
@@ -187,7 +176,7 @@ bool PairFinder::check(ObjectId object, const Use& use_a, const Use& use_b, Pair
     pair.same_site_locks = held == Guard::kSameSite;
     pair.aliases = std::max(a.aliases, b.aliases);
     pair.object = object;
-    pair.offset = std::max(use_a.offset, use_b.offset);
+    pair.offset = offset;
     rank(pair, false);
     a.in_pair = b.in_pair = true;
     if (!any || pair.score > best.score) best = std::move(pair);
@@ -196,48 +185,6 @@ bool PairFinder::check(ObjectId object, const Use& use_a, const Use& use_b, Pair
     if (best.score >= 70 || ++ranked > kMostRanked) return true;
   }
   return any;
-}
-
-void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
-                              std::vector<Pair>& out) {
-  std::vector<Pair> found;
-  using Place = const llvm::DILocation*;
-  std::map<std::tuple<Place, AccessKind, Place, AccessKind>, size_t> best;
-  size_t checks = 0;
-  for (size_t i = 0; i < uses.size(); ++i)
-    for (size_t j = i; j < uses.size(); ++j) {
-      const Access& a = sites_[uses[i].site].point->access;
-      const Access& b = sites_[uses[j].site].point->access;
-      if (!conflict(a, b) || !overlap(uses[i].offset, a.size, uses[j].offset, b.size)) continue;
-      if (paths_.is_fixed(a.path) && paths_.is_fixed(b.path) &&
-          !overlap(paths_.split_offset(a.path).second, a.size, paths_.split_offset(b.path).second,
-                   b.size))
-        continue;  // constant indices: the elements are known
-      if (++checks > options_.most_checks) {
-        ++capped_;
-        sites_[uses[i].site].left_out = sites_[uses[j].site].left_out = true;
-        continue;
-      }
-      Pair pair;
-      if (!check(object, uses[i], uses[j], pair)) continue;
-      // One place in the source is many instructions: the likeliest pair of two places is enough.
-      const auto [entry, fresh] = best.try_emplace(
-          {a.instruction->getDebugLoc().get(), a.kind, b.instruction->getDebugLoc().get(), b.kind},
-          found.size());
-      if (fresh) {
-        found.push_back(std::move(pair));
-      } else if (pair.score > found[entry->second].score) {
-        found[entry->second] = std::move(pair);
-      }
-    }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Pair& a, const Pair& b) { return a.score > b.score; });
-  if (found.size() > options_.most_per_object) {
-    dropped_ += found.size() - options_.most_per_object;
-    found.resize(options_.most_per_object);
-  }
-  out.insert(out.end(), std::make_move_iterator(found.begin()),
-             std::make_move_iterator(found.end()));
 }
 
 std::vector<Pair> PairFinder::find() {
@@ -281,6 +228,9 @@ Counters PairFinder::counters() const {
       {"pairs_checked", checks_, "pairs of accesses were compared", false},
       {"pairs_not_checked", capped_,
        "pairs of accesses to one object were not compared (--most-checks)", true},
+      {"pairs_not_listed", dropped_,
+       "pairs of accesses to one object were left out, the least likely ones: it has too many",
+       true},
       {"own_objects", own_,
        "pairs were left out because each thread has its own object (--no-own-objects)", true},
       {"handed_over", handed_,

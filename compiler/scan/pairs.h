@@ -48,7 +48,7 @@ class PairFinder {
     size_t root;
     Locks held;
     Spawns alive, joined;
-    std::set<Location> waited;
+    std::set<LocationList> waited;
   };
   struct Site {
     const AccessPoint* point;
@@ -59,8 +59,9 @@ class PairFinder {
   };
   struct Use {  // of an object
     size_t site;
-    int64_t offset;
+    std::vector<int64_t> offsets;  // ascending
   };
+  struct Group;                              // uses of an object that others need not tell apart
   static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
   static constexpr size_t kMostAlike = 4;    // meetings that differ only in their rank
   enum class Guard : uint8_t { kNone, kSameSite, kCommon };
@@ -69,7 +70,9 @@ class PairFinder {
   void index_roots();
   size_t add_way(size_t context, const AccessPoint& point, const llvm::Function& function);
   void check_object(ObjectId object, const std::vector<Use>& uses, std::vector<Pair>& out);
-  bool check(ObjectId object, const Use& a, const Use& b, Pair& best);
+  std::vector<Group> group(const std::vector<Use>& uses) const;
+  bool may_pair(ObjectId object, const Group& a, const Group& b);
+  bool check(ObjectId object, size_t a, size_t b, int64_t offset, Pair& best);
   struct Meeting {  // of two ways that may run in parallel
     size_t a, b;
     Guard guard;
@@ -77,6 +80,7 @@ class PairFinder {
   struct Meetings {
     std::vector<Meeting> list;
     bool assumed = false;  // others were left out by an assumption
+    bool open = false;     // some without a common lock
   };
   const Meetings& meetings(const Site& a, const Site& b);
   Guard guard(const Way& a, const Way& b) const;
@@ -96,7 +100,7 @@ class PairFinder {
   const Parallel& parallel_;
   const PairOptions& options_;
   std::vector<Way> ways_;
-  std::map<std::tuple<size_t, Locks, std::vector<unsigned>, std::set<Location>>, size_t>
+  std::map<std::tuple<size_t, Locks, std::vector<unsigned>, std::set<LocationList>>, size_t>
       known_ways_;  // alive and joined threads are one list
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
   // A way may stand for contexts of several functions: the one that a pair shows is its own.

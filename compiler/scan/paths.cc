@@ -104,16 +104,21 @@ std::pair<PathId, int64_t> Paths::split_offset(PathId path) const {
   return {path, 0};
 }
 
-const std::vector<Location>& Paths::locations(PathId id) {
-  const auto [entry, fresh] = locations_.try_emplace(id);
-  if (!fresh) return entry->second;
+LocationList Paths::list(std::vector<Location> locations) {
+  const auto [entry, fresh] =
+      lists_.try_emplace(std::move(locations), static_cast<uint32_t>(lists_.size()));
+  return {entry->first, entry->second};
+}
+
+LocationList Paths::locations(PathId id) {
+  if (const auto known = locations_.find(id); known != locations_.end()) return known->second;
   std::vector<Location> out;
   const Path path = paths_[id];
   if (id == kNoPath) {
   } else if (path.kind == PathKind::kRoot) {
     for (const Location one : points_to_.of(path.value)) out.push_back(one);
   } else {
-    for (const Location one : std::vector<Location>(locations(path.from))) {
+    for (const Location one : locations(path.from)) {
       if (path.kind == PathKind::kElement) {
         out.push_back(one);
       } else if (path.kind == PathKind::kLoad) {
@@ -125,7 +130,7 @@ const std::vector<Location>& Paths::locations(PathId id) {
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
-  return locations_[id] = std::move(out);
+  return locations_.try_emplace(id, list(std::move(out))).first->second;
 }
 
 }  // namespace deadheat::scan

@@ -28,6 +28,25 @@ struct Path {
   friend auto operator<=>(const Path&, const Path&) = default;
 };
 
+// A sorted list of locations. Equal lists are one: what may be a thousand places is copied and
+// compared as a number.
+class LocationList {
+ public:
+  LocationList(const std::vector<Location>& list, uint32_t number)
+      : list_(&list), number_(number) {}
+  auto begin() const { return list_->begin(); }
+  auto end() const { return list_->end(); }
+  size_t size() const { return list_->size(); }
+  bool empty() const { return list_->empty(); }
+  Location operator[](size_t i) const { return (*list_)[i]; }
+  friend bool operator==(LocationList a, LocationList b) { return a.number_ == b.number_; }
+  friend auto operator<=>(LocationList a, LocationList b) { return a.number_ <=> b.number_; }
+
+ private:
+  const std::vector<Location>* list_;
+  uint32_t number_;
+};
+
 class Paths {
  public:
   explicit Paths(PointsTo& points_to) : points_to_(points_to), paths_(1) {}
@@ -46,7 +65,8 @@ class Paths {
   // The path without its last offsets and elements, and their sum.
   std::pair<PathId, int64_t> split_offset(PathId path) const;
   // What the address that the path names may be.
-  const std::vector<Location>& locations(PathId path);
+  LocationList locations(PathId path);
+  LocationList list(std::vector<Location> locations);  // ascending
 
  private:
   static constexpr int kDeepest = 8;  // longer ones begin at a value of their own
@@ -57,7 +77,8 @@ class Paths {
   std::vector<Path> paths_;
   std::map<Path, PathId> ids_;
   llvm::DenseMap<const llvm::Value*, PathId> known_;
-  std::map<PathId, std::vector<Location>> locations_;
+  std::map<std::vector<Location>, uint32_t> lists_;
+  std::map<PathId, LocationList> locations_;
 };
 
 }  // namespace deadheat::scan

@@ -183,6 +183,10 @@ Counters PointsTo::counters() const {
        "functions only pass on what they allocate; each call of them is an allocation site", false},
       {"steps_out_of_object", locations_.out_of_object(),
        "steps of pointers led out of their object and were not followed", true},
+      {"copies_of_bytes", copies_of_bytes_,
+       "copies of memory have a length that is no number of records: only pointers in their first "
+       "64 bytes were followed",
+       true},
       {"indirect_calls_unresolved", unresolved,
        "indirect calls have no known target: what they run was not seen", true},
       {"unknown_calls", unknown_calls,

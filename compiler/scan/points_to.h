@@ -78,7 +78,7 @@ class PointsTo {
   std::map<std::string, uint64_t> unknown_;
   std::vector<const llvm::Value*> given_away_;
   std::set<const llvm::Function*> allocators_;
-  uint64_t indirect_calls_ = 0, wrappers_ = 0;
+  uint64_t indirect_calls_ = 0, wrappers_ = 0, copies_of_bytes_ = 0;
 };
 
 }  // namespace deadheat::scan

@@ -17,8 +17,9 @@ bool share(const std::set<Location>& a, const std::set<Location>& b) {
 bool PairFinder::waits_for(const Way& way, size_t other_root, const Access& access) const {
   const auto [entry, fresh] = waits_.try_emplace({&way, other_root});
   if (fresh)
-    for (const Location one : way.waited)
-      if (signals_[other_root].contains(one)) entry->second.push_back(one);
+    for (const LocationList list : way.waited)
+      for (const Location one : list)
+        if (signals_[other_root].contains(one)) entry->second.push_back(one);
   // Waiting for the very variable orders nothing about it.
   const Set& self = points_to_.of(access.pointer);
   return std::any_of(entry->second.begin(), entry->second.end(),

@@ -10,13 +10,19 @@ Node Solver::add_node() {
   sets_.emplace_back();
   done_.emplace_back();
   edges_.emplace_back();
+  tidied_.emplace_back();
   complex_.emplace_back();
   return node;
 }
 
 Node Solver::memory(Location location) {
   if (location >= memory_.size()) memory_.resize(location + 1, kNone);
-  if (memory_[location] == kNone) memory_[location] = add_node();
+  if (memory_[location] == kNone) {
+    memory_[location] = add_node();
+    const ObjectId object = locations_.object_of(location);
+    if (object >= stored_.size()) stored_.resize(object + 1);
+    stored_[object].push_back(location);
+  }
   return memory_[location];
 }
 
@@ -36,7 +42,7 @@ bool Solver::add_edge(Node from, Node to) {
   from = find(from);
   to = find(to);
   if (from == to) return false;
-  if (!known_edges_.insert((static_cast<uint64_t>(from) << 32) | to).second) return false;
+  if (!known_edges_.insert(spread(from, to)).second) return false;
   edges_[from].push_back(to);
   changed_ |= sets_[to] |= sets_[from];
   return true;
@@ -52,17 +58,23 @@ void Solver::add_complex(Node node, Complex complex) {
   changed_ = true;
 }
 
-void Solver::load(Node to, Node pointer, int64_t offset) {
-  add_complex(pointer, {Kind::kLoad, to, offset, 0});
+void Solver::load(Node to, Node pointer, int64_t offset, bool packed) {
+  add_complex(pointer, {Kind::kLoad, to, offset, 0, packed});
 }
-void Solver::store(Node pointer, Node value, int64_t offset) {
-  add_complex(pointer, {Kind::kStore, value, offset, 0});
+void Solver::store(Node pointer, Node value, int64_t offset, bool packed) {
+  add_complex(pointer, {Kind::kStore, value, offset, 0, packed});
 }
 void Solver::step(Node to, Node from, int64_t fields, int64_t elements) {
   if (fields == 0 && elements == 0) return copy(to, from);
   add_complex(from, {Kind::kStep, to, fields, elements});
 }
-void Solver::copy_memory(Node to, Node from) { memory_copies_.push_back({to, from, 0}); }
+void Solver::copy_memory(Node to, Node from, uint64_t size) {
+  MemoryCopy& made = memory_copies_.emplace_back();
+  made.to = to;
+  made.from = from;
+  made.size = size;
+  changed_ = true;
+}
 
 void Solver::watch(Node node, std::function<void(Location)> changed) {
   watchers_.push_back(std::move(changed));
@@ -71,6 +83,7 @@ void Solver::watch(Node node, std::function<void(Location)> changed) {
 
 void Solver::merge(Node into, Node other) {
   parent_[other] = into;
+  ++merges_;
   sets_[into] |= sets_[other];
   // Only what both have handled counts as handled.
   done_[into] &= done_[other];
@@ -140,9 +153,12 @@ bool Solver::propagate(const std::vector<Node>& order) {
     if (news.empty()) continue;
     done_[node] |= news;
     std::vector<Node>& to = edges_[node];
-    for (Node& one : to) one = find(one);
-    std::sort(to.begin(), to.end());
-    to.erase(std::unique(to.begin(), to.end()), to.end());
+    if (tidied_[node] != std::pair(merges_, to.size())) {
+      for (Node& one : to) one = find(one);
+      std::sort(to.begin(), to.end());
+      to.erase(std::unique(to.begin(), to.end()), to.end());
+      tidied_[node] = {merges_, to.size()};
+    }
     for (const Node one : to)
       if (one != node) any |= sets_[one] |= news;
     if (!complex_[node].empty()) pending_.emplace_back(node, std::move(news));
@@ -161,6 +177,8 @@ void Solver::apply(Node node, const Set& news) {
       }
       const std::optional<Location> at = locations_.step(location, one.fields, one.elements);
       if (!at) continue;
+      if (one.kind != Kind::kStep && !one.packed && locations_.offset_of(*at) % kWord != 0)
+        continue;
       if (one.kind == Kind::kLoad) {
         add_edge(memory(*at), one.other);
       } else if (one.kind == Kind::kStore) {
@@ -172,25 +190,51 @@ void Solver::apply(Node node, const Set& news) {
   }
 }
 
-void Solver::copy_objects(MemoryCopy& copy) {
-  const Set& to_now = sets_[find(copy.to)];
-  const Set& from_now = sets_[find(copy.from)];
-  size_t much = to_now.count();
-  for (const Location source : from_now) much += 1 + locations_.of(source).parts.size();
-  if (to_now.empty() || from_now.empty() || much == copy.seen) return;
-  copy.seen = much;
-  const Set to = to_now, from = from_now;
-  for (const Location source : from) {
-    // Parts may be added while edges are: a copy of the list.
-    const auto parts = locations_.of(source).parts;
-    for (const auto& [offset, part] : parts) {
-      const int64_t distance = offset - locations_.offset_of(source);
-      if (distance < 0 || part >= memory_.size() || memory_[part] == kNone) continue;
-      for (const Location target : to)
-        if (const auto at = locations_.step(target, distance, 0))
-          add_edge(memory(part), memory(*at));
+// Connects what the sources hold by now; `fresh` gets the distances that were not known before.
+void Solver::connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh) {
+  for (const Location source : sets_[find(copy.from)]) {
+    const ObjectId object = locations_.object_of(source);
+    if (object >= stored_.size()) continue;
+    size_t& seen = copy.sources[source];
+    for (; seen < stored_[object].size(); ++seen) {
+      const Location part = stored_[object][seen];
+      const int64_t distance = locations_.offset_of(part) - locations_.offset_of(source);
+      if (distance < 0 || distance % kWord != 0 ||
+          (copy.size > 0 && static_cast<uint64_t>(distance) >= copy.size))
+        continue;
+      copy.parts.emplace_back(part, distance);
     }
   }
+  // Most parts never hold a pointer: they wait until they do.
+  std::erase_if(copy.parts, [&](const auto& one) {
+    const auto [part, distance] = one;
+    if (sets_[find(memory_[part])].empty()) return false;
+    const auto [entry, is_new] = copy.by_distance.try_emplace(distance, kNone);
+    if (is_new) {
+      entry->second = add_node();
+      fresh.push_back(distance);
+    }
+    add_edge(memory_[part], entry->second);
+    return true;
+  });
+}
+
+void Solver::copy_objects(MemoryCopy& copy) {
+  if (sets_[find(copy.to)].empty()) return;
+  std::vector<int64_t> fresh;
+  connect_sources(copy, fresh);
+  Set targets = sets_[find(copy.to)];
+  const auto connect = [&](Location target, int64_t distance) {
+    if (const auto at = locations_.step(target, distance, 0);
+        at && locations_.offset_of(*at) % kWord == 0)
+      add_edge(copy.by_distance[distance], memory(*at));
+  };
+  for (const int64_t distance : fresh)
+    for (const Location target : copy.targets) connect(target, distance);
+  targets.intersectWithComplement(copy.targets);
+  for (const Location target : targets)
+    for (const auto& [distance, node] : copy.by_distance) connect(target, distance);
+  copy.targets |= targets;
 }
 
 void Solver::solve() {

@@ -3,10 +3,12 @@
 // (Pereira and Berlin, "Wave propagation and deep propagation for pointer analysis", 2009).
 #pragma once
 
+#include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/DenseSet.h>
 #include <llvm/ADT/SparseBitVector.h>
 
 #include <functional>
+#include <map>
 #include <vector>
 
 #include "compiler/scan/locations.h"
@@ -24,11 +26,12 @@ class Solver {
   Node memory(Location location);  // what is stored there
   void contains(Node node, Location location);
   void copy(Node to, Node from);
-  void load(Node to, Node pointer, int64_t offset = 0);
-  void store(Node pointer, Node value, int64_t offset = 0);
+  // Pointers lie at addresses that they divide, unless `packed`: others are not followed.
+  void load(Node to, Node pointer, int64_t offset = 0, bool packed = false);
+  void store(Node pointer, Node value, int64_t offset = 0, bool packed = false);
   void step(Node to, Node from, int64_t fields, int64_t elements);
-  // All that is stored in the object behind `from`, to the same offsets behind `to`.
-  void copy_memory(Node to, Node from);
+  // What is stored in `size` bytes behind `from`, to the same offsets behind `to`; 0: all of it.
+  void copy_memory(Node to, Node from, uint64_t size = 0);
   // `changed` is told each location that the node comes to contain, some of them twice.
   void watch(Node node, std::function<void(Location)> changed);
 
@@ -45,10 +48,19 @@ class Solver {
     Kind kind;
     Node other;
     int64_t fields, elements;
+    bool packed = false;
   };
+  static constexpr int64_t kWord = 8;
+  // A node for each distance stands between the sources and the targets: with n sources and m
+  // targets of k fields that is k (n + m) edges instead of k n m, which some programs do not
+  // finish.
   struct MemoryCopy {
-    Node to, from;
-    size_t seen = 0;  // how much there was to copy the last time
+    Node to = 0, from = 0;
+    uint64_t size = 0;
+    std::map<int64_t, Node> by_distance;
+    llvm::DenseMap<Location, size_t> sources;         // how many parts of its object were looked at
+    std::vector<std::pair<Location, int64_t>> parts;  // not connected yet, and their distances
+    Set targets;
   };
 
   Node find(Node node);
@@ -59,13 +71,17 @@ class Solver {
   bool propagate(const std::vector<Node>& order);
   void apply(Node node, const Set& news);
   void copy_objects(MemoryCopy& copy);
+  void connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh);
 
   Locations& locations_;
   std::vector<Node> parent_;
   std::vector<Set> sets_, done_;
   std::vector<std::vector<Node>> edges_;
+  std::vector<std::pair<uint64_t, size_t>> tidied_;  // merges and edges when the edges were sorted
+  uint64_t merges_ = 0;
   std::vector<std::vector<Complex>> complex_;
-  std::vector<Node> memory_;  // by location; kNone: not yet
+  std::vector<Node> memory_;                   // by location; kNone: not yet
+  std::vector<std::vector<Location>> stored_;  // by object: its locations with a node in memory_
   std::vector<std::function<void(Location)>> watchers_;
   std::vector<MemoryCopy> memory_copies_;
   std::function<void()> after_wave_;

@@ -6,7 +6,8 @@
 namespace deadheat::scan {
 namespace {
 
-bool overlap(const std::vector<Location>& a, const std::vector<Location>& b) {
+bool overlap(LocationList a, LocationList b) {
+  if (a == b) return !a.empty();
   for (size_t i = 0, j = 0; i < a.size() && j < b.size();) {
     if (a[i] == b[j]) return true;
     ++(a[i] < b[j] ? i : j);
@@ -37,13 +38,19 @@ bool release(Locks& held, const Lock& lock) {
   return false;
 }
 
+// Twice is for recursive locks; a loop that unlocks must not add to it in each round.
+void State::note_release(const Lock& lock) {
+  constexpr size_t kMostTimes = 2;
+  if (released.count(lock) < kMostTimes) released.insert(lock);
+}
+
 void State::then(const State& next) {
   if (!next.reached) {
     reached = false;
     return;
   }
   for (const Lock& lock : next.released)
-    if (!release(acquired, lock)) released.insert(lock);
+    if (!release(acquired, lock)) note_release(lock);
   acquired.insert(next.acquired.begin(), next.acquired.end());
   started = without(started, next.joined);
   started |= next.started;

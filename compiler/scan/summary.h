@@ -24,8 +24,8 @@ enum class LockMode : uint8_t { kShared, kExclusive };
 inline constexpr Location kDescriptors = ~Location{0};
 
 struct Lock {
-  PathId path = kNoPath;            // in terms of the function; kNoPath: no name here
-  std::vector<Location> locations;  // what it may be
+  PathId path = kNoPath;   // in terms of the function; kNoPath: no name here
+  LocationList locations;  // what it may be
   LockMode mode = LockMode::kExclusive;
   const llvm::Instruction* taken = nullptr;  // for people; not part of what it is
   friend bool operator==(const Lock& a, const Lock& b) {
@@ -41,9 +41,11 @@ using Spawns = llvm::SmallBitVector;  // by number of the spawning call
 struct State {
   bool reached = false;
   Locks acquired, released;
-  Spawns started, joined;     // may be running; certainly ended
-  std::set<Location> waited;  // may: semaphores, conditions, flags that something was waited for at
+  Spawns started, joined;  // may be running; certainly ended
+  // May: semaphores, conditions, flags that something was waited for at.
+  std::set<LocationList> waited;
 
+  void note_release(const Lock& lock);
   // The state after `next`, relative to the same entry as this one.
   void then(const State& next);
   void meet(const State& other);  // where two paths come together
@@ -64,7 +66,7 @@ struct Summary {
   std::vector<AccessPoint> accesses;
   std::vector<CallPoint> calls;
   State exit;
-  std::set<Location> signals;  // released to waiters: semaphores posted, flags stored
+  std::set<LocationList> signals;  // released to waiters: semaphores posted, flags stored
   std::set<Location> barriers;
   Spawns ever;  // started at some point
 };
