@@ -10,10 +10,10 @@
 
 #include "apps/hive.h"
 #include "apps/say.h"
-#include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/printable.h"
+#include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::apps {
 namespace {
@@ -62,8 +62,8 @@ int run_agent(const AgentArguments& arguments) {
   options.limits.steer = !arguments.no_steering;
   options.spool_bytes = static_cast<uint64_t>(arguments.spool_mb * 1024 * 1024);
   options.say = [](const std::string& line) { say("agent: %s\n", line.c_str()); };
-  const StopSignals signals;
-  options.stopped = [] { return StopSignals::stopped(); };
+  const pipeline::StopSignals signals;
+  options.stopped = [] { return pipeline::StopSignals::stopped(); };
   say("agent: programs find it with DEADHEAT_OPTIONS=validate_socket=%s/page.socket\n",
       options.folder.c_str());
   const Status done = hive::agent::run(options);

@@ -1,22 +1,14 @@
 // deadheat analyze: reads a trace and says which accesses race, and why.
+#include "lib/pipeline/analyze.h"
+
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <cstdio>
 #include <map>
 #include <memory>
-#include <thread>
 
 #include "apps/output.h"
 #include "apps/progress.h"
 #include "apps/verb.h"
 #include "lib/analysis/engine.h"
-#include "lib/analysis/findings.h"
-#include "lib/base/file.h"
-#include "lib/base/text.h"
-#include "lib/live/trace_sites.h"
-#include "lib/trace/container_source.h"
-#include "lib/trace/open.h"
-#include "lib/trace/pipelined_source.h"
 
 namespace deadheat::apps {
 namespace {
@@ -54,27 +46,6 @@ std::vector<std::string> names(const Table& table) {
   return result;
 }
 
-// Names the execution: size and both ends of the file. Hashing a trace of gigabytes would cost more
-// than analysing it; two traces that differ only in the middle of equal length are two recordings
-// by construction of the stamps.
-std::string digest(const std::string& path) {
-  constexpr off_t kEnd = 1 << 16;
-  auto fd = open_for_reading(path);
-  if (path == "-" || !fd) return "trace:stdin";
-  const off_t size = ::lseek(fd->get(), 0, SEEK_END);
-  if (size < 0) return "trace:stream";
-  std::string bytes(static_cast<size_t>(kEnd), '\0');
-  uint64_t hash = stable_hash(std::to_string(size));
-  for (const off_t at : {off_t{0}, std::max(off_t{0}, size - kEnd)}) {
-    const ssize_t got = ::pread(fd->get(), bytes.data(), bytes.size(), at);
-    hash = stable_hash(
-        std::string_view(bytes).substr(0, static_cast<size_t>(std::max<ssize_t>(got, 0))), hash);
-  }
-  char text[32];
-  std::snprintf(text, sizeof text, "trace:%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 analysis::Options engine_options(const AnalyzeArguments& arguments) {
   analysis::Options options;
   options.engine = kEngines.at(arguments.engine);
@@ -87,40 +58,21 @@ analysis::Options engine_options(const AnalyzeArguments& arguments) {
   return options;
 }
 
-// A recorded program's places under their names; labels of a text trace are names already.
-model::FindingsFile named(model::FindingsFile findings, const trace::Source& source) {
-  const auto* container = dynamic_cast<const trace::ContainerSource*>(&source);
-  if (container == nullptr) return findings;
-  std::vector<live::MappedModule> modules;
-  for (const trace::Module& module : container->metadata().modules)
-    modules.push_back({module.path, module.build_id, module.load_address, module.size});
-  symbols::Symbolizer symbolizer;
-  return live::symbolize(std::move(findings), modules, symbolizer);
-}
-
 int run_analyze(const AnalyzeArguments& arguments) {
-  auto source = trace::open_trace(arguments.trace, {.ignore_gaps = arguments.ignore_gaps});
-  if (!source) return fail(source.error());
-  analysis::Options options = engine_options(arguments);
-  Result<analysis::Report> report = analysis::Report{};
+  pipeline::AnalyzeOptions options;
+  options.trace = arguments.trace;
+  options.engine = engine_options(arguments);
+  options.engine_word = arguments.engine;
+  options.jobs = arguments.jobs;
+  options.ignore_gaps = arguments.ignore_gaps;
+  Result<model::FindingsFile> findings = model::FindingsFile{};
   {
     Progress progress("analyzed");
-    options.progress = [&progress](uint64_t events) { progress.update(events); };
-    // Reading on a second core pays for itself; on a single one it would only cost.
-    trace::PipelinedSource pipelined(**source);
-    const bool alone =
-        arguments.jobs == 1 || (arguments.jobs == 0 && std::thread::hardware_concurrency() < 2);
-    report = analysis::analyze(alone ? **source : static_cast<trace::Source&>(pipelined), options);
+    options.engine.progress = [&progress](uint64_t events) { progress.update(events); };
+    findings = pipeline::analyze(options);
   }
-  if (!report) return fail(report.error());
-  const std::string engine = analysis::engine_name(options);
-  const analysis::TraceIdentity identity{
-      arguments.trace,
-      digest(arguments.trace),
-      "deadheat analyze --engine " + engine + " " + arguments.trace,
-      {"--engine", arguments.engine, arguments.trace}};
-  return emit(named(analysis::to_findings(*report, options, **source, identity), **source),
-              arguments.output);
+  if (!findings) return fail(findings.error());
+  return emit(std::move(*findings), arguments.output);
 }
 
 void add_engine_options(CLI::App& app, AnalyzeArguments& arguments) {

@@ -10,16 +10,17 @@
 #include <memory>
 
 #include "apps/campaign_status.h"
-#include "apps/finding_runs.h"
 #include "apps/output.h"
-#include "apps/own_step.h"
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
-#include "apps/work_folder.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/base/time_budget.h"
+#include "lib/base/work_folder.h"
+#include "lib/pipeline/captured.h"
+#include "lib/pipeline/find.h"
+#include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::apps {
 namespace {
@@ -29,7 +30,7 @@ namespace fs = std::filesystem;
 constexpr double kCheckTime_s = 600;
 struct CheckArguments {
   TrialOptions trials;
-  FindOptions find;
+  pipeline::FindOptions find;
   std::string keep = "deadheat-check";
   OutputOptions output;
 };
@@ -68,29 +69,34 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
   const std::string program =
       fs::absolute(fs::path(arguments.keep) / fs::path(source).stem()).string();
   const bool is_c = fs::path(source).extension() == ".c";
-  std::vector<std::string> words = {self_folder() + (is_c ? "/deadheat-cc" : "/deadheat-c++"),
-                                    "-g",
-                                    "-O1",
-                                    "-pthread",
-                                    fs::absolute(source).string(),
-                                    "-o",
-                                    program};
+  std::vector<std::string> words = {
+      pipeline::self_folder() + (is_c ? "/deadheat-cc" : "/deadheat-c++"),
+      "-g",
+      "-O1",
+      "-pthread",
+      fs::absolute(source).string(),
+      "-o",
+      program};
   if (arguments.find.scan) words.emplace_back("--scan");
   say("building %s\n", source.c_str());
-  auto step = run_step(work, {}, words, TimeBudget::kNoLimit);
-  if (!step) return step.error();
-  if (step->status == 0) return program;
-  std::fputs(step->errors.c_str(), stderr);
+  pipeline::Captured what;
+  what.command = std::move(words);
+  what.work = work;
+  what.limit_s = TimeBudget::kNoLimit;
+  auto end = pipeline::run_captured(what);
+  if (!end) return end.error();
+  if (end->status == 0) return program;
+  std::fputs(end->errors.c_str(), stderr);
   return Error{source + " does not build", ""};
 }
 
 // A trial that was directed at it failed, and is to be repeated.
 bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsFile& file) {
-  const std::string part = "/" + campaign::candidate_key(finding.candidate) + "/";
+  const std::string key = campaign::candidate_key(finding.candidate);
   return std::any_of(file.findings.begin(), file.findings.end(), [&](const model::Finding& one) {
     return one.candidate.kind == model::CandidateKind::kFailure &&
            std::any_of(one.evidence.begin(), one.evidence.end(), [&](const model::Evidence& e) {
-             return e.execution.find(part) != std::string::npos;
+             return e.trial && e.trial->reproducer.candidate == key;
            });
   });
 }
@@ -128,7 +134,7 @@ int report(CheckArguments& arguments, const model::FindingsFile& file) {
 }
 
 // What of the search there was no time for, here and in the report.
-void note_not_done(Found& found) {
+void note_not_done(pipeline::Found& found) {
   for (const std::string& line : found.not_done) say("not done: %s\n", line.c_str());
   if (found.file.origins.empty()) return;
   Counters& counters = found.file.origins.back().counters;
@@ -141,9 +147,10 @@ void note_not_done(Found& found) {
                         "candidates were not tried: stopped", true, true});
 }
 
-int confirm_found(CheckArguments& arguments, Found& found, const TimeBudget& budget) {
+int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeBudget& budget) {
   say("confirming %zu\n", found.file.findings.size());
-  const Known known{.took_s = found.took_s, .never_ended = found.timed_out && found.took_s == 0};
+  const pipeline::Known known{.took_s = found.took_s,
+                              .never_ended = found.timed_out && found.took_s == 0};
   auto outcome = confirm_findings(found.file, arguments.trials, arguments.output.findings, "check",
                                   budget, known);
   if (!outcome) return fail(outcome.error(), kCannotRun);
@@ -163,7 +170,7 @@ int run_check(CheckArguments& arguments) {
   if (error)
     return fail({"cannot make " + arguments.keep + ": " + error.message(), "--keep FOLDER"});
   TrialOptions& trials = arguments.trials;
-  settle_paths(trials);
+  pipeline::settle_paths(trials);
   if (const std::string source = source_of(trials.program[0]); !source.empty()) {
     auto program = build(source, arguments, work.value()->path());
     if (!program) return fail(program.error());
@@ -171,17 +178,22 @@ int run_check(CheckArguments& arguments) {
   }
   const TimeBudget budget(trials.time_s);
   arguments.find.work = work.value()->path();
-  Result<Found> found = Found{};
+  arguments.find.say = [](const std::string& line) { say("%s\n", line.c_str()); };
+  arguments.find.warn = [](const Error& problem) { fail(problem); };
+  Result<pipeline::Found> found = pipeline::Found{};
   {
-    const StopSignals signals;
-    found = find_races(trials, arguments.find, budget);
-    if (!found) return fail(found.error(), StopSignals::stopped() ? kInterrupted : kCannotRun);
+    const pipeline::StopSignals signals;
+    int code = kCannotRun;
+    found = pipeline::find_races(trials, arguments.find, budget, code);
+    if (!found)
+      return fail(found.error(), pipeline::StopSignals::stopped() ? int{kInterrupted} : code);
   }
+  arguments.output.built_in_suppressions = found->built_in_suppressions;
   note_not_done(*found);
   if (!found->ran) return found->status != 0 ? found->status : int{kCannotRun};
   if (arguments.output.findings.empty())
     arguments.output.findings = arguments.keep + "/findings.json";
-  fs::remove_all(schedules_folder(arguments.output.findings), error);
+  fs::remove_all(pipeline::schedules_folder(arguments.output.findings), error);
   if (found->stopped) {
     std::fputs("deadheat: stopped; deadheat confirm goes on with what was found\n", stderr);
     return exit_code(report(arguments, found->file), kInterrupted);

@@ -8,14 +8,14 @@
 
 #include "apps/canary.h"
 #include "apps/doctor.h"
-#include "apps/launch.h"
 #include "apps/trials.h"
-#include "apps/work_folder.h"
 #include "compiler/driver/toolchain.h"
 #include "lib/analysis/engine.h"
 #include "lib/analysis/memory_source.h"
 #include "lib/base/scoped_fd.h"
+#include "lib/base/work_folder.h"
 #include "lib/model/json.h"
+#include "lib/pipeline/launch.h"
 #include "lib/process/bpf/bpf_source.h"
 #include "lib/process/sandbox/sandbox.h"
 #include "lib/report/report.h"
@@ -105,7 +105,7 @@ std::optional<std::string> writes_report() {
 
 // The library must be there and be the right one: a program that finds another says nothing.
 std::optional<std::string> has_runtime(const char* mode) {
-  const auto folder = runtime_folder(mode);
+  const auto folder = pipeline::runtime_folder(mode);
   if (!folder) return folder.error().hint;
   const auto image = symbols::ElfImage::open(folder.value() + "/libdeadheat.so.1");
   if (!image) return image.error().message;
@@ -117,12 +117,12 @@ std::optional<std::string> has_runtime(const char* mode) {
 std::optional<std::string> schedules_canary() {
   if (auto missing = has_runtime("schedule")) return missing;
   const auto work = WorkFolder::create();
-  const auto detect = runtime_folder("detect");
+  const auto detect = pipeline::runtime_folder("detect");
   if (!work) return work.error().hint;
   if (!detect) return detect.error().hint;
   TrialOptions options;
   options.program = {std::filesystem::path(detect.value()).parent_path() / "canary"};
-  const auto target = make_target(options);
+  const auto target = pipeline::make_target(options);
   if (!target) return target.error().message;
   campaign::TrialRequest request;
   request.strategy = "serial";
@@ -183,7 +183,7 @@ std::optional<std::string> finds_compiler() {
 
 // LLVM is optional: without the pass everything works, and the row says what one would gain.
 std::string pass_row() {
-  const auto folder = runtime_folder("detect");
+  const auto folder = pipeline::runtime_folder("detect");
   const bool there =
       folder && ::access((folder.value() + "/../deadheat_pass.so").c_str(), R_OK) == 0;
   return there
@@ -202,7 +202,7 @@ std::string scan_row() {
 
 // Optional too: building for validation takes clang 19, running what was built does not.
 std::string validate_row() {
-  const auto folder = runtime_folder("validate");
+  const auto folder = pipeline::runtime_folder("validate");
   const bool there =
       folder && ::access((folder.value() + "/../deadheat_validate.so").c_str(), R_OK) == 0;
   return there ? "the validating runtime and the plugin that builds for it are there"

@@ -21,7 +21,7 @@ struct ConfirmArguments {
 
 int run_confirm(ConfirmArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
-  settle_paths(arguments.trials);
+  pipeline::settle_paths(arguments.trials);
   auto candidates = model::read_candidates(arguments.input);
   if (!candidates) return fail(candidates.error());
   model::FindingsFile& file = candidates->file;

@@ -10,13 +10,13 @@
 #include <thread>
 
 #include "apps/say.h"
-#include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/hive/http/server.h"
 #include "lib/hive/server/credentials.h"
 #include "lib/hive/server/service.h"
 #include "lib/hive/store/schema.h"
+#include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::apps {
 namespace {
@@ -138,13 +138,14 @@ int hive_serve(const HiveArguments& arguments) {
   where.port = static_cast<uint16_t>(std::strtoul(listen.port.c_str(), nullptr, 10));
   where.certificate = arguments.certificate;
   where.key = arguments.key;
-  const StopSignals signals;
+  const pipeline::StopSignals signals;
   auto server = hive::http::Server::start(where, (*service)->handlers());
   if (!server) return fail(server.error(), kCannotRun);
   std::printf("%s://%s:%u\n", arguments.certificate.empty() ? "http" : "https", listen.host.c_str(),
               (*server)->port());
   std::fflush(stdout);
-  while (!StopSignals::stopped()) std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  while (!pipeline::StopSignals::stopped())
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
   (*server)->stop();
   return kNothingFound;
 }

@@ -16,6 +16,7 @@
 #include "apps/usage.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
+#include "lib/pipeline/runtime_environment.h"
 
 namespace deadheat::apps {
 namespace {
@@ -53,7 +54,7 @@ int unknown_verb(const std::string& word) {
 
 std::vector<std::string> keys_of_all_verbs() {
   std::vector<std::string> all = {"help"};
-  for (std::string key : runtime_keys()) {
+  for (std::string key : pipeline::runtime_keys()) {
     std::replace(key.begin(), key.end(), '_', '-');
     all.push_back(std::move(key));
   }

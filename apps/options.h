@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/base/settings.h"
 
 namespace CLI {
 class App;
@@ -17,17 +18,6 @@ class App;
 
 namespace deadheat::apps {
 
-struct Setting {
-  std::string key;
-  std::string value;
-  std::string origin;     // "DEADHEAT_OPTIONS" or "path/.deadheat:3"
-  std::string directory;  // of the project file: its relative FILE values start there
-};
-
-// key=value:key=value; a value that holds ':' stands in '…' or "…". A key alone means true.
-Result<std::vector<Setting>> parse_environment(const std::string& text);
-// key = value lines, '#' starts a comment.
-Result<std::vector<Setting>> parse_project(const std::string& text, const std::string& path);
 // The nearest .deadheat in `directory` or above it; empty when there is none. One that another user
 // could have written is ignored with a warning: options name files to write and checkers to run.
 std::string find_project_file(const std::string& directory, std::vector<std::string>& warnings);

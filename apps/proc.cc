@@ -12,13 +12,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "apps/launch.h"
 #include "apps/output.h"
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
 #include "lib/base/printable.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/process/bpf/bpf_source.h"
 #include "lib/process/findings.h"

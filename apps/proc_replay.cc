@@ -35,8 +35,7 @@ Result<std::string> folder_of_finding(const std::string& path, const std::string
   for (const model::Finding& finding : file.value().findings) {
     if (!id.empty() && model::display_id(finding.candidate) != id) continue;
     for (const model::Evidence& evidence : finding.evidence) {
-      if (!evidence.trial || evidence.trial->confirmer != "branch" ||
-          evidence.trial->schedule.empty())
+      if (!evidence.trial || evidence.trial->reproducer.kind != model::ReproducerKind::kBranch)
         continue;
       if (best == nullptr || evidence.consequence.kind > best->consequence.kind) best = &evidence;
     }
@@ -44,7 +43,7 @@ Result<std::string> folder_of_finding(const std::string& path, const std::string
   if (best == nullptr)
     return Error{path + " holds no failing order" + (id.empty() ? "" : " of " + id),
                  "deadheat proc validate REC --findings " + path + " makes some"};
-  const std::string& folder = best->trial->schedule;
+  const std::string& folder = best->trial->reproducer.branch;
   std::error_code failed;
   const std::string beside = (fs::path(path).parent_path() / folder).string();
   for (const std::string& there : {folder, beside})

@@ -6,14 +6,17 @@
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
+#include <map>
 
-#include "apps/launch.h"
 #include "apps/proc.h"
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "lib/base/printable.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
+#include "lib/model/finding_set.h"
+#include "lib/pipeline/stop_signals.h"
 #include "lib/process/findings.h"
 #include "lib/process/recording_check.h"
 
@@ -93,13 +96,20 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   };
   file.origins.push_back(std::move(origin));
   const std::string execution = fs::path(arguments.recording).filename().string();
-  for (const Cause& cause : causes_of(validation)) {
-    const BranchResult& result = validation.results[cause.result];
+  std::map<size_t, size_t>
+      others;  // orders that break the same, by the result that stands for them
+  for (const Cause& cause : causes_of(validation)) others[cause.result] = cause.others;
+  model::FindingSet set(file);
+  for (size_t i = 0; i < validation.results.size(); ++i) {
+    const BranchResult& result = validation.results[i];
+    const bool fails = result.verdict == BranchVerdict::kHarmful;
+    // Of deeper executions only those with a harmful order stay.
+    if (!result.ran || result.of == nullptr || (fails && !others.contains(i))) continue;
     model::Finding finding =
         to_finding(result.of->recording, *result.of->model,
                    result.of->races.races[result.branch.race], validation.drawn);
-    finding.evidence.push_back(to_evidence(validation, cause.result, execution, cause.others));
-    model::add_finding(file, std::move(finding));
+    finding.evidence.push_back(to_evidence(validation, i, execution, fails ? others[i] : 0));
+    set.add(std::move(finding));
   }
   return file;
 }
@@ -244,10 +254,10 @@ int run_validate(ProcArguments& arguments) {
   options.checkers = {arguments.checkers, arguments.beside};
   StatusLine status;
   std::atomic<bool> stop = false;
-  const StopSignals signals;
+  const pipeline::StopSignals signals;
   options.stop = &stop;
   options.progress = [&](const ValidateProgress& now) {
-    stop = StopSignals::stopped();
+    stop = pipeline::StopSignals::stopped();
     status.update(now);
   };
   auto validation = validate(*looked, options);

@@ -1,19 +1,17 @@
 // deadheat record: runs a program and writes what its threads did to a trace for `analyze`.
-#include <sys/stat.h>
-#include <unistd.h>
+#include "lib/pipeline/record.h"
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <filesystem>
 #include <memory>
 
-#include "apps/launch.h"
 #include "apps/runtime_options.h"
 #include "apps/say.h"
 #include "apps/verb.h"
-#include "lib/base/file.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/live/instrumented.h"
+#include "lib/pipeline/launch.h"
 #include "lib/trace/open.h"
 #include "lib/trace/summary.h"
 
@@ -26,22 +24,7 @@ struct RecordArguments {
   double timeout_s = 0;
 };
 
-// The runtime appends: what an earlier run left would become part of this one. Only something that
-// is a trace, or empty, is removed without asking.
-Status make_room(const std::string& path) {
-  struct stat info{};
-  if (::lstat(path.c_str(), &info) != 0) return Ok{};
-  const Error refused{path + " exists and is not a trace", "name another file with -o"};
-  if (!S_ISREG(info.st_mode)) return refused;
-  if (info.st_size > 0) {
-    const auto opened = trace::open_any_trace(path);
-    if (!opened || opened.value().format != trace::TraceFormat::kContainer) return refused;
-  }
-  if (::unlink(path.c_str()) != 0) return errno_error("cannot replace", path, errno);
-  return Ok{};
-}
-
-int nothing_recorded(const RecordArguments& arguments, const Ended& ended) {
+int nothing_recorded(const RecordArguments& arguments, const pipeline::Ended& ended) {
   const std::string& program = arguments.program[0];
   const bool built = live::instrumented(live::find_program(program)) == live::Instrumented::kYes;
   fail(built ? Error{program + " is instrumented, but nothing was recorded",
@@ -52,7 +35,7 @@ int nothing_recorded(const RecordArguments& arguments, const Ended& ended) {
   return ended.code != 0 ? ended.code : int{kCannotRun};
 }
 
-int summarize_trace(const RecordArguments& arguments, const Ended& ended) {
+int summarize_trace(const RecordArguments& arguments, const pipeline::Ended& ended) {
   auto opened = trace::open_any_trace(arguments.output);
   if (!opened) return nothing_recorded(arguments, ended);
   const auto summary = trace::summarize(*opened);
@@ -71,20 +54,16 @@ int summarize_trace(const RecordArguments& arguments, const Ended& ended) {
 int run_record(const RecordArguments& arguments) {
   for (const std::string& option : arguments.options)
     if (const Status status = check_runtime_option(option); !status) return fail(status.error());
-  const auto folder = runtime_folder("record");
-  if (!folder) return fail(folder.error(), kCannotRun);
-  std::error_code error;
-  const std::string path = std::filesystem::absolute(arguments.output, error).string();
-  if (const Status room = make_room(path); !room) return fail(room.error());
-  std::vector<std::string> settings = arguments.options;
-  settings.push_back("trace_path=" + path);
-  Launch what;
+  if (const auto there = pipeline::runtime_folder("record"); !there)
+    return fail(there.error(), kCannotRun);
+  auto environment = pipeline::prepare_recording(arguments.output, arguments.options);
+  if (!environment) return fail(environment.error());
+  pipeline::Launch what;
   what.command = arguments.program;
   what.timeout_s = arguments.timeout_s;
-  what.environment["LD_LIBRARY_PATH"] = library_path(folder.value());
-  what.environment["DEADHEAT_OPTIONS"] = runtime_environment(settings);
+  what.environment = std::move(environment).value();
   int code = kCannotRun;
-  const auto ended = launch(what, code);
+  const auto ended = pipeline::launch(what, code);
   if (!ended) return fail(ended.error(), code);
   return summarize_trace(arguments, ended.value());
 }

@@ -8,14 +8,13 @@
 #include <filesystem>
 #include <memory>
 
-#include "apps/launch.h"
 #include "apps/say.h"
-#include "apps/trials.h"
 #include "apps/verb.h"
-#include "apps/work_folder.h"
 #include "lib/base/printable.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/base/trust.h"
+#include "lib/base/work_folder.h"
 #include "lib/campaign/attach.h"
 #include "lib/campaign/expand.h"
 #include "lib/live/instrumented.h"
@@ -23,6 +22,8 @@
 #include "lib/model/enum_names.h"
 #include "lib/model/identity.h"
 #include "lib/model/json.h"
+#include "lib/pipeline/launch.h"
+#include "lib/pipeline/trials.h"
 
 namespace deadheat::apps {
 namespace {
@@ -43,24 +44,12 @@ struct Recorded {
   const model::Finding* finding = nullptr;
   const model::Evidence* evidence = nullptr;
   const model::Finding* directed = nullptr;  // whose sites the trial held threads back at
-  campaign::TrialRequest request;            // without sites
-  std::string campaign, candidate;           // keys
+  model::Reproducer how;
 };
 
-// "confirm:CAMPAIGN/CANDIDATE/SEED"
-bool parse_execution(const std::string& execution, Recorded& out) {
-  constexpr std::string_view kPrefix = "confirm:";
-  if (!execution.starts_with(kPrefix)) return false;
-  const auto parts = split(std::string_view(execution).substr(kPrefix.size()), '/');
-  if (parts.size() != 3) return false;
-  out.campaign = parts[0];
-  out.candidate = parts[1];
-  return true;
-}
-
 bool is_meant(const Recorded& one, const ReplayArguments& arguments) {
-  if (arguments.has_seed && one.request.seed != arguments.seed) return false;
-  return arguments.id.empty() || arguments.id == one.candidate ||
+  if (arguments.has_seed && one.how.seed != arguments.seed) return false;
+  return arguments.id.empty() || arguments.id == one.how.candidate ||
          arguments.id == model::display_id(one.finding->candidate);
 }
 
@@ -76,7 +65,7 @@ int worth(const model::Evidence& evidence) {
 const model::Finding* directed_at(const model::FindingsFile& file, const Recorded& recorded) {
   if (recorded.finding->candidate.kind != model::CandidateKind::kFailure) return recorded.finding;
   for (const model::Finding& finding : file.findings)
-    if (campaign::candidate_key(finding.candidate) == recorded.candidate) return &finding;
+    if (campaign::candidate_key(finding.candidate) == recorded.how.candidate) return &finding;
   return nullptr;
 }
 
@@ -87,8 +76,9 @@ Result<Recorded> choose(const model::FindingsFile& file, const ReplayArguments& 
       Recorded one;
       one.finding = &finding;
       one.evidence = &evidence;
-      if (!evidence.trial || !parse_execution(evidence.execution, one) ||
-          !campaign::parse_schedule(evidence.trial->schedule, one.request) ||
+      if (!evidence.trial) continue;
+      one.how = evidence.trial->reproducer;
+      if (one.how.kind != model::ReproducerKind::kSeed || one.how.campaign.empty() ||
           !is_meant(one, arguments))
         continue;
       one.directed = directed_at(file, one);
@@ -205,10 +195,11 @@ int judge(const Recorded& recorded, const campaign::TrialRequest& request,
              : kNothingFound;
 }
 
-int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOptions options) {
+int replay(const ReplayArguments& arguments, const Recorded& recorded,
+           const pipeline::TrialOptions& options) {
   const auto work = WorkFolder::create();
   if (!work) return fail(work.error(), kCannotRun);
-  const auto target = make_target(options);
+  const auto target = pipeline::make_target(options);
   if (!target) return fail(target.error(), kCannotRun);
   if (::chdir(target.value().directory.c_str()) != 0)
     return fail({"cannot enter " + target.value().directory, ""}, kCannotRun);
@@ -217,9 +208,9 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
   auto sites = expander.expand(*recorded.directed);
   if (!sites) return fail(sites.error(), kCannotRun);
   const std::string folder = work.value()->path() + "/trial";
-  const std::string kept = campaign::schedule_path(schedules_folder(arguments.findings),
-                                                   recorded.candidate, recorded.request.seed);
-  campaign::TrialRequest request = recorded.request;
+  const std::string kept = campaign::schedule_path(pipeline::schedules_folder(arguments.findings),
+                                                   recorded.how.candidate, recorded.how.seed);
+  campaign::TrialRequest request = campaign::request_of(recorded.how);
   request.sites = std::move(sites).value();
   request.decisions = campaign::decisions_path(folder);
   request.stop_at_race = arguments.gdb;
@@ -232,14 +223,14 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded, TrialOpti
   }
   const auto child = campaign::prepare(target.value(), request, folder, arguments.timeout_s);
   if (!child) return fail(child.error(), kCannotRun);
-  Launch what;
+  pipeline::Launch what;
   what.command = arguments.gdb ? under_gdb(options.program) : options.program;
   what.environment = child.value().environment;
   what.timeout_s = arguments.timeout_s;
   what.whole_tree = true;
   int code = kCannotRun;
   const FixedAddresses fixed;
-  const auto ended = launch(what, code);
+  const auto ended = pipeline::launch(what, code);
   if (!ended) return fail(ended.error(), code);
   campaign::ChildResult result;
   constexpr int kSignalled = 128;
@@ -291,7 +282,7 @@ int run_replay(ReplayArguments& arguments) {
   const auto recorded = choose(file.value(), arguments);
   if (!recorded) return fail(recorded.error());
   arguments.findings = std::filesystem::absolute(arguments.findings, error).string();
-  auto options = options_of(file.value(), recorded.value().campaign);
+  auto options = pipeline::options_of(file.value(), recorded.value().how.campaign);
   // Of what another user wrote, nothing but the finding counts if the program is given.
   const std::string distrusted = distrust(arguments.findings);
   if (!options || (!arguments.program.empty() && !distrusted.empty())) options.emplace();
@@ -304,7 +295,7 @@ int run_replay(ReplayArguments& arguments) {
   }
   say("%s, %s\ndeadheat: cd %s; %s\n",
       model::display_id(recorded.value().finding->candidate).c_str(),
-      recorded.value().evidence->trial->schedule.c_str(),
+      model::describe(recorded.value().how).c_str(),
       shell_quoted({options->directory.empty() ? "." : options->directory}).c_str(),
       shell_quoted(options->program).c_str());
   return replay(arguments, recorded.value(), *options);

@@ -5,15 +5,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
-#include <filesystem>
 #include <memory>
 
 #include "apps/output.h"
 #include "apps/verb.h"
-#include "apps/work_folder.h"
 #include "lib/base/file.h"
+#include "lib/base/work_folder.h"
 #include "lib/model/identity.h"
 #include "lib/model/json.h"
+#include "lib/pipeline/scanner.h"
 
 namespace deadheat::apps {
 namespace {
@@ -26,14 +26,8 @@ struct ScanArguments {
   OutputOptions output;
 };
 
-std::string scanner() {
-  std::error_code error;
-  return (std::filesystem::read_symlink("/proc/self/exe", error).parent_path() / "deadheat-scan")
-      .string();
-}
-
 std::vector<std::string> command_of(const ScanArguments& arguments, const std::string& findings) {
-  std::vector<std::string> words = {scanner(), "--findings", findings};
+  std::vector<std::string> words = {pipeline::scanner(), "--findings", findings};
   const auto add = [&](const char* name, const std::string& value) {
     words.insert(words.end(), {name, value});
   };
@@ -77,10 +71,8 @@ int explain(model::FindingsFile& file, ScanArguments& arguments) {
 }
 
 int run_scan(ScanArguments& arguments) {
-  if (::access(scanner().c_str(), X_OK) != 0)
-    return fail({"this build has no deadheat-scan, which needs LLVM 19",
-                 "apt-get install llvm-19-dev clang-19, and build Deadheat again"},
-                kCannotRun);
+  if (const Status there = pipeline::check_scanner(); !there)
+    return fail(there.error(), kCannotRun);
   const auto work = WorkFolder::create();
   if (!work) return fail(work.error(), kCannotRun);
   const std::string path = work.value()->path() + "/scan.json";

@@ -8,15 +8,18 @@
 #include <memory>
 
 #include "apps/campaign_status.h"
-#include "apps/launch.h"
 #include "apps/output.h"
 #include "apps/runtime_options.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
-#include "apps/work_folder.h"
 #include "compiler/verify/inspect.h"
+#include "lib/base/shell_words.h"
+#include "lib/base/work_folder.h"
 #include "lib/live/instrumented.h"
 #include "lib/model/candidate_list.h"
+#include "lib/pipeline/launch.h"
+#include "lib/pipeline/runtime_environment.h"
+#include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::apps {
 namespace {
@@ -57,7 +60,7 @@ Result<validate::Options> options_from(const ValidateArguments& arguments) {
       return Error{"no process " + std::to_string(arguments.process), "--attach names a process"};
     options.target.program = {program};
   } else {
-    const auto folder = runtime_folder("validate");
+    const auto folder = pipeline::runtime_folder("validate");
     if (!folder) return folder.error();
     options.target.program = arguments.trials.program;
     options.target.directory =
@@ -70,8 +73,8 @@ Result<validate::Options> options_from(const ValidateArguments& arguments) {
     options.target.environment = [folder = folder.value()](
                                      const std::string&, const std::vector<std::string>& settings) {
       return std::map<std::string, std::string>{
-          {"LD_LIBRARY_PATH", library_path(folder)},
-          {"DEADHEAT_OPTIONS", runtime_environment(settings)}};
+          {"LD_LIBRARY_PATH", pipeline::library_path(folder)},
+          {"DEADHEAT_OPTIONS", pipeline::runtime_environment(settings)}};
     };
     program = live::find_program(arguments.trials.program.at(0));
     if (program.empty())
@@ -118,7 +121,7 @@ int run_validate(ValidateArguments& arguments) {
   if (arguments.trials.program.empty() == (arguments.process == 0))
     return fail({"give a program after --, or --attach PID", "not both"});
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
-  settle_paths(arguments.trials);
+  pipeline::settle_paths(arguments.trials);
   auto candidates = model::read_candidates(arguments.input);
   if (!candidates) return fail(candidates.error());
   model::FindingsFile& file = candidates->file;
@@ -135,8 +138,8 @@ int run_validate(ValidateArguments& arguments) {
   CampaignStatus status;
   options->progress = [&](const campaign::Progress& progress) { status.update(progress); };
   options->say = [&](const std::string& line) { status.say(line); };
-  options->stopped = [] { return StopSignals::stopped(); };
-  const StopSignals signals;
+  options->stopped = [] { return pipeline::StopSignals::stopped(); };
+  const pipeline::StopSignals signals;
   auto outcome = arguments.process != 0
                      ? validate::attach(*options, static_cast<pid_t>(arguments.process), file)
                      : validate::run(*options, file);

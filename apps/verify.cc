@@ -10,13 +10,13 @@
 
 #include "abi/validate_page.h"
 #include "apps/canary.h"
-#include "apps/launch.h"
 #include "apps/verb.h"
 #include "compiler/verify/inspect.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/live/instrumented.h"
 #include "lib/live/live_findings.h"
+#include "lib/pipeline/launch.h"
 #include "lib/validate/binary.h"
 
 namespace deadheat::apps {
@@ -29,7 +29,7 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
   std::string name = (fs::temp_directory_path() / "deadheat-canary-XXXXXX").string();
   const ScopedFd file(::mkstemp(name.data()));
   if (!file.valid()) return errno_error("cannot create", name, errno);
-  Launch what;
+  pipeline::Launch what;
   what.command = {canary};
   if (safe) what.command.emplace_back("safe");
   // Nothing of the user's: a suppression must not silence the canary.
@@ -39,7 +39,7 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
                       {"LD_LIBRARY_PATH", folder}};
   what.timeout_s = 60;
   int code = 0;
-  const Result<Ended> ended = launch(what, code);
+  const Result<pipeline::Ended> ended = pipeline::launch(what, code);
   const Result<std::string> raw = read_file(name);
   ::unlink(name.c_str());
   if (!ended) return ended.error();
@@ -103,7 +103,7 @@ int run_verify(const std::string& name) {
 
 std::optional<Error> canary_problem(const std::string& folder) {
   const std::string hint = "build or install Deadheat again: its runtime does not detect";
-  const Result<std::string> own = runtime_folder("detect");
+  const Result<std::string> own = pipeline::runtime_folder("detect");
   if (!own) return own.error();
   const std::string canary = fs::path(own.value()).parent_path() / "canary";
   if (::access(canary.c_str(), X_OK) != 0) return Error{"no canary: " + canary, hint};

@@ -9,11 +9,11 @@
 #include <memory>
 #include <thread>
 
-#include "apps/launch.h"
 #include "apps/output.h"
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "apps/watch_kernel.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/live/places.h"
 #include "lib/model/candidate_list.h"

@@ -7,10 +7,10 @@
 #include <chrono>
 #include <cstdio>
 
-#include "apps/launch.h"
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/model/candidate_list.h"
 #include "lib/sampler/kernel/kernel_findings.h"

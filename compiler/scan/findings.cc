@@ -70,14 +70,13 @@ model::FindingsFile to_findings(const Program& program, const std::vector<Pair>&
     if (!known.insert({first.site, first.access, second.site, second.access}).second) continue;
     finding.candidate.roles = {std::move(first), std::move(second)};
     finding.candidate.found_by = {"scan"};
-    model::Evidence evidence;
-    evidence.execution = digest_name(program.digest);
-    evidence.source = "scan";
-    evidence.id = evidence.execution + "/" + std::to_string(++number);
-    evidence.outcome = model::Outcome::kNotSeen;
-    evidence.accesses = {std::move(access_a), std::move(access_b)};
-    evidence.why = why(pair);
-    finding.evidence.push_back(std::move(evidence));
+    model::Suspicion suspicion;
+    suspicion.finder = "scan";
+    suspicion.input = digest_name(program.digest);
+    suspicion.id = suspicion.input + "/" + std::to_string(++number);
+    suspicion.accesses = {std::move(access_a), std::move(access_b)};
+    suspicion.why = why(pair);
+    finding.suspicions.push_back(std::move(suspicion));
     file.findings.push_back(std::move(finding));
   }
   file.origins[0].counters.push_back(

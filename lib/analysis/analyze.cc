@@ -109,6 +109,9 @@ void add_problems(const std::vector<Oddity>& oddities, Source& source,
     problems.push_back(describe(oddities[i], places[i], source));
 }
 
+bool is_stopped(const Options& options) { return options.stopped && options.stopped(); }
+Error was_stopped() { return {"stopped before the end of the trace", ""}; }
+
 // One pass of one detector.
 template <Mode kMode>
 class Pass {
@@ -128,6 +131,7 @@ class Pass {
       if (batch->events.empty() || needs_end_sets_) return Ok{};
       take(*batch);
       if (options_.progress) options_.progress(number_);
+      if (is_stopped(options_)) return was_stopped();
     }
   }
 
@@ -259,7 +263,7 @@ class SecondPass {
  public:
   SecondPass(const Options& options, const EndSets* end_sets, const FlatIndex* unordered,
              std::vector<RacyPair>& pairs)
-      : explainer_(pairs), pairs_(pairs), unordered_(unordered) {
+      : options_(options), explainer_(pairs), pairs_(pairs), unordered_(unordered) {
     if (unordered != nullptr) schedulable_.emplace(options, end_sets);
   }
 
@@ -270,6 +274,7 @@ class SecondPass {
       if (!batch) return batch.error();
       if (batch->events.empty()) break;
       take(*batch);
+      if (is_stopped(options_)) return was_stopped();
     }
     if (schedulable_) {
       for (RacyPair& pair : pairs_) {
@@ -298,6 +303,7 @@ class SecondPass {
     }
   }
 
+  const Options& options_;
   Explainer explainer_;
   std::vector<RacyPair>& pairs_;
   const FlatIndex* unordered_;  // null: no total order, or not asked for
@@ -347,6 +353,7 @@ Result<Report> find_orders(Source& source, const Options& options) {
     if (batch->events.empty()) break;
     for (const Event& event : batch->events) orders.take(event);
     if (options.progress) options.progress(orders.events());
+    if (is_stopped(options)) return was_stopped();
   }
   Report report;
   report.events = orders.events();

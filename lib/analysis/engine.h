@@ -35,6 +35,7 @@ struct Options {
       4ULL << 30;  // bytes of shadow; past it new locations are not tracked, and counted
   uint64_t max_pairs = 10'000;                    // racy pairs kept; more are counted
   std::function<void(uint64_t events)> progress;  // called every few million events; may be empty
+  std::function<bool()> stopped = {};  // asked as often; true ends the analysis with an Error
 };
 
 enum class Access : uint8_t {

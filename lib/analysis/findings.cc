@@ -166,32 +166,40 @@ std::string why(const RacyPair& pair, const Options& options, std::string_view l
   return text;
 }
 
-model::Evidence evidence_of(const RacyPair& pair, size_t number, const Options& options,
-                            std::string_view loss, const Source& source,
-                            const TraceIdentity& identity) {
-  model::Evidence evidence;
+// What evidence and suspicions of a pair have in common.
+template <typename Entry>
+void describe_pair(const RacyPair& pair, size_t number, const Options& options,
+                   std::string_view loss, const Source& source, const TraceIdentity& identity,
+                   Entry& out) {
+  out.id = identity.digest + "/" + engine_name(options) + "/" + std::to_string(number);
+  out.schedulable = model_schedulable(pair.schedulable);
+  out.accesses = {model_access(pair.first, source), model_access(pair.second, source)};
+  out.why = why(pair, options, loss);
+  out.repeat = identity.repeat;
+  for (const StepEvent& step : pair.steps)
+    out.steps.push_back({step.second ? 1U : 0U, what(step.event, source),
+                         model_site(step.event.site, source), step.number, step.racing});
+}
+
+void add_evidence(const RacyPair& pair, size_t number, const Options& options,
+                  std::string_view loss, const Source& source, const TraceIdentity& identity,
+                  model::Finding& finding) {
+  if (predicts(options)) {
+    model::Suspicion& suspicion = finding.suspicions.emplace_back();
+    suspicion.finder = engine_name(options);
+    suspicion.input = identity.digest;
+    return describe_pair(pair, number, options, loss, source, identity, suspicion);
+  }
+  model::Evidence& evidence = finding.evidence.emplace_back();
   evidence.execution = identity.digest;
   evidence.source = engine_name(options);
-  evidence.id = identity.digest + "/" + evidence.source + "/" + std::to_string(number);
-  evidence.outcome =
-      model::Outcome::kNotSeen;  // the hybrid engine predicts; it has not seen the race
-  if (!predicts(options)) {
-    evidence.outcome = model::Outcome::kRace;
-    evidence.order = model::Order::kPrimary;
-    if (loss.empty()) {
-      evidence.proof = model::Proof::kHappensBefore;
-      evidence.ordered = model::Ordered::kNo;
-    }
+  evidence.outcome = model::Outcome::kRace;
+  evidence.order = model::Order::kPrimary;
+  if (loss.empty()) {
+    evidence.proof = model::Proof::kHappensBefore;
+    evidence.ordered = model::Ordered::kNo;
   }
-  evidence.schedulable = model_schedulable(pair.schedulable);
-  evidence.accesses = {model_access(pair.first, source), model_access(pair.second, source)};
-  evidence.why = why(pair, options, loss);
-  evidence.repeat = identity.repeat;
-  for (const StepEvent& step : pair.steps) {
-    evidence.steps.push_back({step.second ? 1U : 0U, what(step.event, source),
-                              model_site(step.event.site, source), step.number, step.racing});
-  }
-  return evidence;
+  describe_pair(pair, number, options, loss, source, identity, evidence);
 }
 
 // Losses after which an edge may be missing: an unordered pair is then a suspicion, not a proof.
@@ -260,7 +268,7 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
                                   : options.engine == EngineKind::kRdit   ? "rdit"
                                   : options.engine == EngineKind::kOrders ? "orders"
                                                                           : "hb"};
-    finding.evidence = {evidence_of(pair, ++number, options, loss, source, identity)};
+    add_evidence(pair, ++number, options, loss, source, identity, finding);
     file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
   }
   return file;

@@ -96,7 +96,7 @@ Attached attach(const TrialResult& trial, const TrialRequest& request,
       consequence.kind != model::ConsequenceKind::kNone)
     out.evidence.proof = model::Proof::kFailedBranch;
   out.evidence.consequence = consequence;
-  out.evidence.trial = model::Trial{.confirmer = "schedule", .schedule = schedule_text(request)};
+  out.evidence.trial = model::Trial{.confirmer = "schedule", .reproducer = reproducer_of(request)};
   return out;
 }
 

@@ -81,8 +81,22 @@ class Runner {
     return outcome_.stopped || outcome_.out_of_time;
   }
   std::string new_folder() { return options_.work + "/" + std::to_string(++folders_); }
-  std::string executions(const Attempt& attempt) const {
-    return "confirm:" + key_ + "/" + attempt.key + "/";
+  // A name that no other execution has; nobody reads it.
+  std::string execution(const Attempt& attempt, const std::string& last) const {
+    return "confirm:" + key_ + "/" + attempt.key + "/" + last;
+  }
+  // A trial of this campaign that was directed at the attempt's candidate.
+  bool is_of(const model::Evidence& evidence, const Attempt& attempt) const {
+    if (!evidence.trial) return false;
+    const model::Reproducer& how = evidence.trial->reproducer;
+    return how.kind == model::ReproducerKind::kSeed && how.campaign == key_ &&
+           how.candidate == attempt.key;
+  }
+  void name_trial(model::Evidence& evidence, const Attempt& attempt, uint64_t seed) const {
+    evidence.execution = evidence.id = execution(attempt, std::to_string(seed));
+    if (!evidence.trial) return;
+    evidence.trial->reproducer.campaign = key_;
+    evidence.trial->reproducer.candidate = attempt.key;
   }
   void say(const std::string& text) const {
     if (options_.say) options_.say(text);
@@ -147,10 +161,7 @@ void Runner::choose() {
     attempt.finding = i;
     attempt.key = candidate_key(finding.candidate);
     for (const model::Evidence& evidence : finding.evidence) {
-      TrialRequest earlier;
-      if (evidence.execution.starts_with(executions(attempt)) && evidence.trial &&
-          parse_schedule(evidence.trial->schedule, earlier))
-        attempt.seeds.insert(earlier.seed);
+      if (is_of(evidence, attempt)) attempt.seeds.insert(evidence.trial->reproducer.seed);
     }
     attempts_.push_back(std::move(attempt));
   }
@@ -166,7 +177,7 @@ void Runner::expand() {
     }
     attempt.gone = attempt.decided = true;
     model::Evidence evidence;
-    evidence.id = executions(attempt) + "gone";
+    evidence.id = execution(attempt, "gone");
     evidence.execution = evidence.id;
     evidence.source = "schedule";
     evidence.why = sites.error().message;
@@ -178,9 +189,9 @@ void Runner::expand() {
 }
 
 bool Runner::is_decided(const Attempt& attempt) const {
-  return attempt.gone || is_enough(model::count_trials(file_.findings[attempt.finding], "schedule",
-                                                       executions(attempt)),
-                                   options_.trials);
+  return attempt.gone ||
+         is_enough(model::count_trials(file_.findings[attempt.finding], "schedule", key_),
+                   options_.trials);
 }
 
 Attempt* Runner::next() {
@@ -247,9 +258,9 @@ Status Runner::finish_trial(const Children::Ended& ended) {
   Attempt& attempt = attempts_[one.attempt];
   --attempt.running;
   ++outcome_.progress.trials;
-  const std::string execution = executions(attempt) + std::to_string(one.request.seed);
   const TrialResult trial =
-      collect(options_.target, one.request, ended.result, one.folder, execution, symbolizer_);
+      collect(options_.target, one.request, ended.result, one.folder,
+              execution(attempt, std::to_string(one.request.seed)), symbolizer_);
   if (trial.seen.runtime_refused || !trial.started) ++not_started_;
   if (trial.seen.shows_nothing()) ++unresolved_;
   for (const model::Origin& origin : trial.races.origins) left_.add(origin.counters);
@@ -284,8 +295,7 @@ void Runner::keep(Attempt& attempt, Attached attached, const TrialResult& trial,
                   const TrialRequest& request, const std::string& folder) {
   model::Finding& finding = file_.findings[attempt.finding];
   model::Evidence evidence = std::move(attached.evidence);
-  evidence.execution = executions(attempt) + std::to_string(request.seed);
-  evidence.id = evidence.execution;
+  name_trial(evidence, attempt, request.seed);
   const bool race = evidence.outcome == model::Outcome::kRace;
   const bool failed = evidence.consequence.kind != ConsequenceKind::kNone;
   elsewhere_ += failed && !race ? 1 : 0;
@@ -309,11 +319,9 @@ void Runner::keep(Attempt& attempt, Attached attached, const TrialResult& trial,
 // Whether an earlier trial of the attempt showed it.
 template <typename Is>
 bool Runner::had(const Attempt& attempt, Is is) const {
-  const std::string own = executions(attempt);
   const auto& all = file_.findings[attempt.finding].evidence;
-  return std::any_of(all.begin(), all.end(), [&](const model::Evidence& e) {
-    return e.execution.starts_with(own) && is(e);
-  });
+  return std::any_of(all.begin(), all.end(),
+                     [&](const model::Evidence& e) { return is_of(e, attempt) && is(e); });
 }
 
 void Runner::announce(const Attempt& attempt, const model::Evidence& evidence,
@@ -349,7 +357,7 @@ void Runner::keep_failure(const Attempt& attempt, const TrialResult& trial,
   const std::string id = model::display_id(failure->candidate);
   const std::string seed = std::to_string(request.seed);
   model::Evidence& shown = failure->evidence[0];
-  shown.execution = shown.id = executions(attempt) + seed;
+  name_trial(shown, attempt, request.seed);
   const bool known =
       std::any_of(file_.findings.begin(), file_.findings.end(), [&](const model::Finding& finding) {
         return finding.candidate.kind == model::CandidateKind::kFailure &&
@@ -385,7 +393,7 @@ void Runner::recount() {
   for (const Attempt& attempt : attempts_) {
     const model::Verdict verdict = model::fold(file_.findings[attempt.finding]);
     const model::TrialCount count =
-        model::count_trials(file_.findings[attempt.finding], "schedule", executions(attempt));
+        model::count_trials(file_.findings[attempt.finding], "schedule", key_);
     progress.decided += attempt.decided ? 1 : 0;
     progress.gone += attempt.gone ? 1 : 0;
     progress.confirmed += count.races > 0 ? 1 : 0;

@@ -44,11 +44,18 @@ TEST(TrialRequest, IsWrittenAsTheRuntimeReadsIt) {
             "deadheat-trial 1\nstrategy pct\nseed 17\ndepth 3\nlength 900\n"
             "site 0 1234 abcd /a b/p\nsite 1 99 - /lib/x.so\ndecisions /tmp/d e\ncpu "
             "2\nstop_at_race 1\n");
-  TrialRequest back;
-  ASSERT_TRUE(parse_schedule(schedule_text(request), back));
-  EXPECT_EQ(schedule_text(back), "seed 17 strategy pct depth 3 length 900");
-  for (const char* bad : {"", "seed", "seed x", "strategy pct", "seed 1 speed 2", "seed 1 depth"})
-    EXPECT_FALSE(parse_schedule(bad, back)) << bad;
+  const model::Reproducer how = reproducer_of(request);
+  EXPECT_EQ(model::describe(how), "seed 17, strategy pct, depth 3, length 900");
+  EXPECT_EQ(reproducer_of(request_of(how)), how);
+}
+
+model::Trial trial_of(const std::string& campaign) {
+  model::Reproducer how;
+  how.kind = model::ReproducerKind::kSeed;
+  how.campaign = campaign;
+  how.strategy = "pos";
+  how.seed = 1;
+  return {.confirmer = "schedule", .reproducer = how};
 }
 
 TEST(TrialRequest, HasALineForEachKeyOfTheTableAndNoOther) {
@@ -344,7 +351,7 @@ TEST(Failure, IsOneForEachWayAndPlaceUntilARaceExplainsIt) {
   trial.seen.child.status = 3;
   model::Evidence evidence;
   evidence.consequence = {ConsequenceKind::kExitStatus, "exit status 3 instead of 0"};
-  evidence.trial = model::Trial{.confirmer = "schedule", .schedule = "seed 1 strategy pos"};
+  evidence.trial = trial_of("a");
   auto failure = failure_of(trial, evidence, "/bin/bank");
   ASSERT_TRUE(failure);
   EXPECT_EQ(failure->candidate.roles[0].name, "exit status 3");
@@ -378,17 +385,16 @@ TEST(TrialCount, AddsUpAndEstimates) {
   model::Finding finding;
   const auto add = [&](model::Outcome outcome, model::Order order, ConsequenceKind harm) {
     model::Evidence& e = finding.evidence.emplace_back();
-    e.execution = "confirm:a/" + std::to_string(finding.evidence.size());
     e.outcome = outcome;
     e.order = order;
     e.consequence.kind = harm;
-    e.trial = model::Trial{.confirmer = "schedule", .schedule = "seed 1 strategy pos"};
+    e.trial = trial_of("a");
   };
   add(model::Outcome::kRace, model::Order::kPrimary, ConsequenceKind::kCrash);
   add(model::Outcome::kRace, model::Order::kAlternate, ConsequenceKind::kNone);
   add(model::Outcome::kNotSeen, model::Order::kUnknown, ConsequenceKind::kHang);
   add(model::Outcome::kTimeout, model::Order::kUnknown, ConsequenceKind::kNone);
-  finding.evidence.back().execution = "confirm:b/1";
+  finding.evidence.back().trial = trial_of("b");
   const model::TrialCount all = model::count_trials(finding, "schedule");
   EXPECT_EQ(all.trials, 4U);
   EXPECT_EQ(all.races, 2U);
@@ -397,7 +403,7 @@ TEST(TrialCount, AddsUpAndEstimates) {
   EXPECT_EQ(all.failures_elsewhere, 1U);
   EXPECT_EQ(all.timeouts, 1U);
   EXPECT_EQ(all.strategies, std::set<std::string>{"pos"});
-  EXPECT_EQ(model::count_trials(finding, "schedule", "confirm:a/").trials, 3U);
+  EXPECT_EQ(model::count_trials(finding, "schedule", "a").trials, 3U);
   EXPECT_EQ(model::count_trials(finding, "validate").trials, 0U);
   const model::Share share = model::share_of(50, 100);
   EXPECT_NEAR(share.low, 0.404, 0.001);

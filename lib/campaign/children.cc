@@ -209,11 +209,6 @@ void Children::tell_all(int signal) {
   for (const Child& child : children_) ::kill(static_cast<pid_t>(child.pid), signal);
 }
 
-void Children::end_programs() {
-  for (const Child& child : children_)
-    for (const pid_t below : children_of(static_cast<pid_t>(child.pid))) ::kill(below, SIGKILL);
-}
-
 void Children::end_all() {
   for (const Child& child : children_) ::kill(static_cast<pid_t>(-child.pid), SIGKILL);
   std::vector<std::string> folders;

@@ -56,9 +56,6 @@ class Children {
   size_t running() const { return children_.size(); }
   void end_all();
   void tell_all(int signal);
-  // Kills what they started, and not themselves: a child that is one of our own verbs then reports
-  // what it saw.
-  void end_programs();
   // Whether addresses are the same in every run; some containers do not let us ask for that.
   bool same_addresses() const { return same_addresses_; }
 

@@ -40,7 +40,7 @@ TrialResult collect(const Target& target, const TrialRequest& request, const Chi
   live::RunIdentity identity;
   identity.execution = execution;
   identity.program = target.program;
-  identity.trial = model::Trial{.confirmer = "schedule", .schedule = schedule_text(request)};
+  identity.trial = model::Trial{.confirmer = "schedule", .reproducer = reproducer_of(request)};
   live::LiveFindings live(identity, &symbolizer);
   if (const auto raw = read_file(raw_path(folder))) (void)live.feed(raw.value());
   result.started = live.any_process();

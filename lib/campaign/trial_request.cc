@@ -1,21 +1,11 @@
 #include "lib/campaign/trial_request.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "abi/trial.h"
 #include "lib/base/text.h"
 
 namespace deadheat::campaign {
-namespace {
-
-bool parse_number(std::string_view text, uint64_t& out) {
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), out);
-  return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-}
-
-}  // namespace
-
 // Six tenths of the time are the trial's own. Who is let go gets at least two tenths and more than
 // a whole run takes; the rest is for the time in which a busy machine has no processor for it.
 void set_limits(TrialRequest& request, double timeout_s, double slowest_s) {
@@ -48,37 +38,25 @@ std::string to_text(const TrialRequest& request) {
   return text;
 }
 
-std::string schedule_text(const TrialRequest& request) {
-  std::string text = "seed " + std::to_string(request.seed) + " strategy " + request.strategy;
-  if (request.depth > 0) text += " depth " + std::to_string(request.depth);
-  if (request.length > 0) text += " length " + std::to_string(request.length);
-  if (request.spins) text += " spins 1";
-  return text;
+model::Reproducer reproducer_of(const TrialRequest& request) {
+  model::Reproducer out;
+  out.kind = model::ReproducerKind::kSeed;
+  out.strategy = request.strategy;
+  out.seed = request.seed;
+  out.depth = request.depth;
+  out.length = request.length;
+  out.spins = request.spins;
+  return out;
 }
 
-bool parse_schedule(std::string_view text, TrialRequest& request) {
-  const std::vector<std::string_view> words = split(text, ' ');
-  bool seeded = false;
-  for (size_t i = 0; i + 1 < words.size(); i += 2) {
-    bool good = true;
-    if (words[i] == "seed") {
-      seeded = good = parse_number(words[i + 1], request.seed);
-    } else if (words[i] == "strategy") {
-      request.strategy = words[i + 1];
-    } else if (words[i] == "depth") {
-      good = parse_number(words[i + 1], request.depth);
-    } else if (words[i] == "length") {
-      good = parse_number(words[i + 1], request.length);
-    } else if (words[i] == "spins") {
-      uint64_t number = 0;
-      good = parse_number(words[i + 1], number);
-      request.spins = number != 0;
-    } else {
-      good = false;
-    }
-    if (!good) return false;
-  }
-  return seeded && words.size() % 2 == 0;
+TrialRequest request_of(const model::Reproducer& reproducer) {
+  TrialRequest out;
+  out.strategy = reproducer.strategy;
+  out.seed = reproducer.seed;
+  out.depth = reproducer.depth;
+  out.length = reproducer.length;
+  out.spins = reproducer.spins;
+  return out;
 }
 
 }  // namespace deadheat::campaign

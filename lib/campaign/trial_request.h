@@ -3,8 +3,9 @@
 
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
+
+#include "lib/model/reproducer.h"
 
 namespace deadheat::campaign {
 
@@ -37,8 +38,8 @@ void set_limits(TrialRequest& request, double timeout_s, double slowest_s);
 // Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
 std::string to_text(const TrialRequest& request);
 
-// The choices as data, for Trial.schedule: "seed 17 strategy pct depth 3 length 900"; and back.
-std::string schedule_text(const TrialRequest& request);
-bool parse_schedule(std::string_view text, TrialRequest& request);
+// The choices as data, and back. Campaign and candidate are the caller's.
+model::Reproducer reproducer_of(const TrialRequest& request);
+TrialRequest request_of(const model::Reproducer& reproducer);
 
 }  // namespace deadheat::campaign

@@ -71,9 +71,9 @@ model::FindingsFile symbolize(model::FindingsFile file, std::span<const MappedMo
   model::FindingSet set(named);
   for (model::Finding& finding : file.findings) {
     for (model::Role& role : finding.candidate.roles) name_site(role.site, symbolizer);
-    for (model::Evidence& evidence : finding.evidence) {
-      for (size_t i = 0; i < evidence.accesses.size(); ++i) {
-        model::Access& access = evidence.accesses[i];
+    const auto name = [&](auto& entry) {
+      for (size_t i = 0; i < entry.accesses.size(); ++i) {
+        model::Access& access = entry.accesses[i];
         name_stack(access.stack, modules, symbolizer);
         uint64_t address = 0;
         if (!parse_address(access.location, address)) continue;
@@ -83,8 +83,10 @@ model::FindingsFile symbolize(model::FindingsFile file, std::span<const MappedMo
         if (i < finding.candidate.roles.size())
           finding.candidate.roles[i].site.variable = variable_of(*global);
       }
-      for (model::Step& step : evidence.steps) name_site(step.site, symbolizer);
-    }
+      for (model::Step& step : entry.steps) name_site(step.site, symbolizer);
+    };
+    for (model::Evidence& evidence : finding.evidence) name(evidence);
+    for (model::Suspicion& suspicion : finding.suspicions) name(suspicion);
     set.add(std::move(finding));
   }
   if (!named.origins.empty())

@@ -19,8 +19,11 @@ enum class CandidateKind : uint8_t {
   kDataRace,  // unordered conflicting memory accesses, one of them not atomic
   kOrder,  // conflicting atomic accesses or lock acquisitions: explored for failures, never a data
            // race
-  kCollision,  // a watchpoint saw both at one place and time; one side may be atomic in the source
-  kLoadStore,  // RacePro 5.3.1
+  // A watchpoint saw both at one place and time, and both may be atomic in the source. Never
+  // stored: the pair is kDataRace, and shown_kind() (finding.h) calls it a collision while its
+  // evidence says no more than that.
+  kCollision,
+  kLoadStore,    // RacePro 5.3.1
   kWaitWakeups,  // RacePro 5.3.2: one wait, two wake-ups
   kWakeupWaits,  // RacePro 5.3.3: one wake-up, two waits
   // The program fails under some schedule, undisturbed runs do not, and no known race explains it.

@@ -6,6 +6,7 @@
 #include "lib/model/candidate.h"
 #include "lib/model/enum_names.h"
 #include "lib/model/normalize.h"
+#include "lib/model/reproducer.h"
 
 namespace deadheat::model {
 namespace {
@@ -129,6 +130,26 @@ std::string describe(const Site& site) {
       break;
   }
   return text.empty() ? "unknown place" : text;
+}
+
+std::string describe(const Reproducer& reproducer) {
+  switch (reproducer.kind) {
+    case ReproducerKind::kSeed: {
+      std::string text = "seed " + std::to_string(reproducer.seed) + ", strategy " +
+                         (reproducer.strategy.empty() ? "not said" : reproducer.strategy);
+      if (reproducer.depth > 0) text += ", depth " + std::to_string(reproducer.depth);
+      if (reproducer.length > 0) text += ", length " + std::to_string(reproducer.length);
+      return text;
+    }
+    case ReproducerKind::kBranch:
+      return "branch " + reproducer.branch;
+    case ReproducerKind::kValidation:
+      return "validation";
+    case ReproducerKind::kNone:
+    case ReproducerKind::kCount:
+      break;
+  }
+  return "nothing to repeat it by";
 }
 
 std::string title(const Candidate& candidate) {

@@ -39,7 +39,13 @@ constexpr std::array<Word, kCountOf<VerdictState>> kStates = {"unknown", "true_r
 constexpr std::array<Word, kCountOf<Basis>> kBases = {"none", "claimed", "observed",
                                                       "made_to_happen"};
 
+constexpr std::array<Word, kCountOf<Context>> kContexts = {"none", "not_reached", "one_thread",
+                                                           "other_bytes"};
+constexpr std::array<Word, kCountOf<ReproducerKind>> kReproducers = {"none", "seed", "branch",
+                                                                     "validation"};
+
 // A table that is too short ends in empty words.
+static_assert(!kContexts.back().empty() && !kReproducers.back().empty());
 static_assert(!kCandidateKinds.back().empty() && !kAccessKinds.back().empty() &&
               !kOutcomes.back().empty());
 static_assert(!kProofs.back().empty() && !kOrders.back().empty() && !kOrdered.back().empty());
@@ -68,6 +74,14 @@ std::span<const Word> names<Outcome>() {
 template <>
 std::span<const Word> names<Proof>() {
   return kProofs;
+}
+template <>
+std::span<const Word> names<Context>() {
+  return kContexts;
+}
+template <>
+std::span<const Word> names<ReproducerKind>() {
+  return kReproducers;
 }
 template <>
 std::span<const Word> names<Order>() {

@@ -45,6 +45,10 @@ std::span<const std::string_view> names<Outcome>();
 template <>
 std::span<const std::string_view> names<Proof>();
 template <>
+std::span<const std::string_view> names<Context>();
+template <>
+std::span<const std::string_view> names<ReproducerKind>();
+template <>
 std::span<const std::string_view> names<Order>();
 template <>
 std::span<const std::string_view> names<Ordered>();

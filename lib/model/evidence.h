@@ -49,6 +49,15 @@ enum class Ordered : uint8_t { kUnknown, kNo, kYes, kCount };
 // race.
 enum class Schedulable : uint8_t { kUnknown, kYes, kNo, kCount };
 
+// What an execution showed of the sites although the candidate did not happen (RaceMob 3.2).
+enum class Context : uint8_t {
+  kNone,
+  kNotReached,  // a site was never reached
+  kOneThread,   // both were reached, by one and the same thread only
+  kOtherBytes,  // both were reached by different threads, never at the same bytes
+  kCount
+};
+
 // Mild to severe: the fold keeps the last one in this order.
 enum class ConsequenceKind : uint8_t {
   kNone,
@@ -108,6 +117,7 @@ struct Evidence {
   uint32_t repetitions = 1;
   // kPartialHappensBefore: whose code we did not see, sorted: "libgomp.so.1"
   std::vector<std::string> unseen = {};
+  Context context = Context::kNone;  // what was seen of the sites where the outcome says too little
   friend bool operator==(const Evidence&, const Evidence&) = default;
   friend auto operator<=>(const Evidence&, const Evidence&) = default;
 };

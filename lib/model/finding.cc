@@ -38,36 +38,46 @@ Status check_story(const Story& story, size_t number, const std::string& where) 
   return Ok{};
 }
 
-Status check_evidence(const Finding& finding, size_t number) {
+// What evidence and suspicions have in common: an id of their own, accesses and steps of roles.
+template <typename Entry>
+Status check_entries(const Finding& finding, size_t number, const std::vector<Entry>& entries,
+                     const std::string& list) {
   std::set<std::string_view> ids;
-  for (size_t i = 0; i < finding.evidence.size(); ++i) {
-    const Evidence& e = finding.evidence[i];
-    const std::string where = "evidence[" + std::to_string(i) + "]";
+  const size_t roles = finding.candidate.roles.size();
+  for (size_t i = 0; i < entries.size(); ++i) {
+    const Entry& e = entries[i];
+    const std::string where = list + "[" + std::to_string(i) + "]";
     if (e.id.empty())
-      return broken(number, where + ".id", "is empty",
-                    "give every piece of evidence an id of its own");
+      return broken(number, where + ".id", "is empty", "give every entry an id of its own");
     if (!ids.insert(e.id).second)
       return broken(number, where + ".id", "\"" + e.id + "\" is there twice",
                     "remove one of the two entries");
-    if (e.accesses.size() > finding.candidate.roles.size())
+    if (e.accesses.size() > roles)
       return broken(number, where + ".accesses", "more accesses than roles",
                     "list at most one access a role");
     for (size_t s = 0; s < e.steps.size(); ++s) {
-      if (e.steps[s].role < finding.candidate.roles.size()) continue;
-      return broken(number, where + ".steps[" + std::to_string(s) + "].role",
-                    "there is no role " + std::to_string(e.steps[s].role),
-                    "roles are numbered from 0");
-    }
-    for (size_t s = 0; s < e.steps.size(); ++s) {
+      const std::string step = where + ".steps[" + std::to_string(s) + "]";
+      if (e.steps[s].role >= roles)
+        return broken(number, step + ".role", "there is no role " + std::to_string(e.steps[s].role),
+                      "roles are numbered from 0");
       if (!is_set(e.steps[s].site.pcs))
-        return broken(number, where + ".steps[" + std::to_string(s) + "].site.pcs",
-                      "not sorted or not unique", "");
+        return broken(number, step + ".site.pcs", "not sorted or not unique", "");
     }
+  }
+  return Ok{};
+}
+
+Status check_evidence(const Finding& finding, size_t number) {
+  if (Status status = check_entries(finding, number, finding.evidence, "evidence"); !status)
+    return status;
+  for (size_t i = 0; i < finding.evidence.size(); ++i) {
+    const std::string where = "evidence[" + std::to_string(i) + "]";
+    const Evidence& e = finding.evidence[i];
     if (Status status = check_story(e.recorded, number, where + ".recorded"); !status)
       return status;
     if (Status status = check_story(e.failed, number, where + ".failed"); !status) return status;
   }
-  return Ok{};
+  return check_entries(finding, number, finding.suspicions, "suspicions");
 }
 
 Status check_roles(const Candidate& candidate, size_t number) {
@@ -86,6 +96,22 @@ Status check_roles(const Candidate& candidate, size_t number) {
 }  // namespace
 
 Verdict fold(const Finding& finding) { return fold(finding.evidence, finding.candidate.kind); }
+
+CandidateKind shown_kind(const Finding& finding, const Verdict& verdict) {
+  const CandidateKind kind = finding.candidate.kind;
+  if (kind != CandidateKind::kDataRace || verdict.state == VerdictState::kTrueRace ||
+      !finding.suspicions.empty())
+    return kind;
+  bool collided = false;
+  for (const Evidence& e : finding.evidence) {
+    if (e.outcome != Outcome::kRace || !e.withdraws.empty()) continue;
+    if (e.proof != Proof::kCollision) return kind;
+    collided = true;
+  }
+  return collided ? CandidateKind::kCollision : kind;
+}
+
+CandidateKind shown_kind(const Finding& finding) { return shown_kind(finding, fold(finding)); }
 
 void add_finding(FindingsFile& file, Finding finding) {
   EvidenceIds ids;

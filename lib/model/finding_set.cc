@@ -114,6 +114,8 @@ std::vector<uint64_t> copy_keys(const Finding& finding) {
   std::vector<uint64_t> keys;
   for (const Evidence& evidence : finding.evidence)
     keys.push_back(Key(roles).add(evidence.id).value());
+  for (const Suspicion& suspicion : finding.suspicions)
+    keys.push_back(Key(roles).add("suspicion").add(suspicion.id).value());
   if (keys.empty()) keys.push_back(roles.value());
   return keys;
 }
@@ -197,6 +199,8 @@ void FindingSet::merge_into(uint32_t known, Finding finding, const RoleMatch& ro
   std::vector<uint64_t> fresh;
   for (const Evidence& evidence : finding.evidence)
     fresh.push_back(Key(copy_before).add(evidence.id).value());
+  for (const Suspicion& suspicion : finding.suspicions)
+    fresh.push_back(Key(copy_before).add("suspicion").add(suspicion.id).value());
   merge(held, std::move(finding), roles, evidence_[known]);
   if (copy_key(held.candidate).value() != copy_before) fresh = copy_keys(held);
   for (size_t i = 0; i < roles.to.size(); ++i) {

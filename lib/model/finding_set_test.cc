@@ -21,7 +21,7 @@ class SmallWorld {
   Finding finding() {
     Finding finding;
     static constexpr std::array kKinds = {CandidateKind::kDataRace, CandidateKind::kDataRace,
-                                          CandidateKind::kCollision, CandidateKind::kFailure};
+                                          CandidateKind::kOrder, CandidateKind::kFailure};
     finding.candidate.kind = kKinds[random_.below(kKinds.size())];
     const bool failure = finding.candidate.kind == CandidateKind::kFailure;
     const size_t roles = failure ? 1 : random_.between(2, 3);

@@ -25,7 +25,7 @@ Finding pair(std::string first, std::string second, std::string evidence_id) {
   e.outcome = Outcome::kRace;
   e.proof = Proof::kHappensBefore;
   e.order = Order::kPrimary;
-  e.trial = Trial{"schedule", Order::kPrimary, 0, "7"};
+  e.trial = Trial{"schedule", Order::kPrimary, 0, {}};
   e.accesses = {Access{}, Access{}};
   e.accesses[0].thread = "T1";
   e.accesses[1].thread = "T2";

@@ -21,10 +21,7 @@ Match match_access(AccessKind a, AccessKind b) {
 }
 
 Match match_kind(CandidateKind a, CandidateKind b) {
-  if (a == b) return Match::kSame;
-  const auto either = [&](CandidateKind kind) { return a == kind || b == kind; };
-  return either(CandidateKind::kCollision) && either(CandidateKind::kDataRace) ? Match::kLikely
-                                                                               : Match::kDifferent;
+  return a == b ? Match::kSame : Match::kDifferent;
 }
 
 Match match_role(const Role& a, const Role& b) {

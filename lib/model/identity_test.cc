@@ -271,9 +271,6 @@ TEST(CandidateMatch, AccessesAndKindsTellRacesApart) {
             Match::kDifferent)
       << "it was fixed";
   EXPECT_EQ(match(c, pair("5", AccessKind::kUnknown, "7", AccessKind::kRead)), Match::kLikely);
-  EXPECT_EQ(
-      match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kCollision)),
-      Match::kLikely);
   EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "7", AccessKind::kRead, CandidateKind::kOrder)),
             Match::kDifferent);
   EXPECT_EQ(match(c, pair("5", AccessKind::kWrite, "5", AccessKind::kWrite)), Match::kDifferent);

@@ -16,7 +16,7 @@
 
 namespace deadheat::model {
 
-inline constexpr int kFindingsVersion = 2;
+inline constexpr int kFindingsVersion = 3;
 inline constexpr int kOldestFindingsVersion = 1;  // that is still read
 inline constexpr std::string_view kFindingsFormat = "deadheat-findings";
 

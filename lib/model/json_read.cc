@@ -6,6 +6,7 @@
 #include "lib/base/file.h"
 #include "lib/model/json.h"
 #include "lib/model/json_cursor.h"
+#include "lib/model/json_versions.h"
 
 namespace deadheat::model {
 namespace {
@@ -189,12 +190,28 @@ void read_story(const Cursor& at, Story& story) {
   at.field("edges", [&](const Cursor& field) { read_all(field, story.edges, read_edge); });
 }
 
+void read_reproducer(const Cursor& at, Reproducer& reproducer) {
+  if (!at.object()) return;
+  word(at, "kind", reproducer.kind, true);
+  text(at, "campaign", reproducer.campaign);
+  text(at, "candidate", reproducer.candidate);
+  text(at, "strategy", reproducer.strategy);
+  number(at, "seed", reproducer.seed);
+  number(at, "depth", reproducer.depth);
+  number(at, "length", reproducer.length);
+  flag(at, "spins", reproducer.spins);
+  text(at, "recording", reproducer.recording);
+  text(at, "branch", reproducer.branch);
+}
+
 void read_trial(const Cursor& at, Trial& trial) {
   if (!at.object()) return;
   text(at, "confirmer", trial.confirmer);
   word(at, "wished", trial.wished);
   number(at, "patience_ns", trial.patience_ns);
-  text(at, "schedule", trial.schedule);
+  at.field("reproducer", [&](const Cursor& field) { read_reproducer(field, trial.reproducer); });
+  // Up to version 2 it was a text; bring_up_to_date() takes it apart.
+  if (trial.reproducer == Reproducer{}) text(at, "schedule", trial.reproducer.branch);
 }
 
 void read_evidence(const Cursor& at, Evidence& e) {
@@ -221,6 +238,20 @@ void read_evidence(const Cursor& at, Evidence& e) {
   text(at, "repeat", e.repeat);
   number(at, "repetitions", e.repetitions);
   texts(at, "unseen", e.unseen);
+  word(at, "context", e.context);
+}
+
+void read_suspicion(const Cursor& at, Suspicion& suspicion) {
+  if (!at.object()) return;
+  text(at, "id", suspicion.id, true);
+  text(at, "finder", suspicion.finder);
+  text(at, "input", suspicion.input);
+  text(at, "why", suspicion.why);
+  word(at, "schedulable", suspicion.schedulable);
+  at.field("accesses",
+           [&](const Cursor& field) { read_all(field, suspicion.accesses, read_access); });
+  at.field("steps", [&](const Cursor& field) { read_all(field, suspicion.steps, read_step); });
+  text(at, "repeat", suspicion.repeat);
 }
 
 void read_finding(const Cursor& at, Finding& finding) {
@@ -233,6 +264,16 @@ void read_finding(const Cursor& at, Finding& finding) {
   sort_unique(finding.candidate.found_by);
   at.field("evidence",
            [&](const Cursor& field) { read_all(field, finding.evidence, read_evidence); });
+  at.field("suspicions",
+           [&](const Cursor& field) { read_all(field, finding.suspicions, read_suspicion); });
+}
+
+void read_target(const Cursor& at, Target& target) {
+  if (!at.object()) return;
+  texts(at, "program", target.program);
+  text(at, "directory", target.directory);
+  text(at, "input", target.input);
+  text(at, "checker", target.checker);
 }
 
 void read_counter(const Cursor& at, Counter& counter) {
@@ -251,6 +292,9 @@ void read_origin(const Cursor& at, Origin& origin) {
   texts(at, "arguments", origin.arguments);
   text(at, "engine", origin.engine);
   text(at, "input", origin.input);
+  text(at, "campaign", origin.campaign);
+  text(at, "strategy", origin.strategy);
+  at.field("target", [&](const Cursor& field) { read_target(field, origin.target); });
   at.field("counters",
            [&](const Cursor& field) { read_all(field, origin.counters, read_counter); });
   texts(at, "problems", origin.problems);
@@ -276,16 +320,6 @@ uint64_t read_header(const Cursor& at) {
               std::to_string(kOldestFindingsVersion) + " to " + std::to_string(kFindingsVersion),
           version > kFindingsVersion ? "use a newer deadheat" : "write the file anew");
   return version;
-}
-
-// Version 1 did not say for how many runs evidence stands. Trials of threads have one entry each;
-// of an order of processes that failed, the campaign wrote one entry after it had run it again.
-void bring_up_to_date(FindingsFile& file, uint64_t version) {
-  if (version >= 2) return;
-  for (Finding& finding : file.findings)
-    for (Evidence& e : finding.evidence)
-      if (e.proof == Proof::kFailedBranch && e.trial && e.trial->confirmer == "branch")
-        e.repetitions = 2;
 }
 
 // Takes each finding out of the document while it is parsed: the parsed form of 100,000 findings

@@ -152,12 +152,27 @@ void put_story(Json& object, const char* key, const Story& story) {
   object[key] = std::move(json);
 }
 
+Json write_reproducer(const Reproducer& reproducer) {
+  Json json = Json::object();
+  json["kind"] = name(reproducer.kind);
+  put(json, "campaign", reproducer.campaign);
+  put(json, "candidate", reproducer.candidate);
+  put(json, "strategy", reproducer.strategy);
+  put(json, "seed", reproducer.seed);
+  put(json, "depth", reproducer.depth);
+  put(json, "length", reproducer.length);
+  put_flag(json, "spins", reproducer.spins);
+  put(json, "recording", reproducer.recording);
+  put(json, "branch", reproducer.branch);
+  return json;
+}
+
 Json write_trial(const Trial& trial) {
   Json json = Json::object();
   put(json, "confirmer", trial.confirmer);
   put_name(json, "wished", trial.wished);
   put(json, "patience_ns", trial.patience_ns);
-  put(json, "schedule", trial.schedule);
+  if (trial.reproducer != Reproducer{}) json["reproducer"] = write_reproducer(trial.reproducer);
   return json;
 }
 
@@ -184,6 +199,20 @@ Json write_evidence(const Evidence& e) {
   put(json, "repeat", e.repeat);
   if (e.repetitions != 1) json["repetitions"] = e.repetitions;
   put_texts(json, "unseen", e.unseen);
+  put_name(json, "context", e.context);
+  return json;
+}
+
+Json write_suspicion(const Suspicion& suspicion) {
+  Json json = Json::object();
+  json["id"] = suspicion.id;
+  put(json, "finder", suspicion.finder);
+  put(json, "input", suspicion.input);
+  put(json, "why", suspicion.why);
+  put_name(json, "schedulable", suspicion.schedulable);
+  put_all(json, "accesses", suspicion.accesses, write_access);
+  put_all(json, "steps", suspicion.steps, write_step);
+  put(json, "repeat", suspicion.repeat);
   return json;
 }
 
@@ -214,11 +243,13 @@ Json write_finding(const Finding& finding) {
   Json json = Json::object();
   json["id"] = display_id(finding.candidate);
   json["title"] = title(finding.candidate);
-  json["verdict"] = write_verdict(fold(finding));
-  json["kind"] = name(finding.candidate.kind);
+  const Verdict verdict = fold(finding);
+  json["verdict"] = write_verdict(verdict);
+  json["kind"] = name(shown_kind(finding, verdict));
   json["roles"] = Json::array();
   for (const Role& role : finding.candidate.roles) json["roles"].push_back(write_role(role));
   put_texts(json, "found_by", finding.candidate.found_by);
+  put_all(json, "suspicions", finding.suspicions, write_suspicion);
   put_all(json, "evidence", finding.evidence, write_evidence);
   return json;
 }
@@ -233,6 +264,15 @@ Json write_counter(const Counter& counter) {
   return json;
 }
 
+Json write_target(const Target& target) {
+  Json json = Json::object();
+  put_texts(json, "program", target.program);
+  put(json, "directory", target.directory);
+  put(json, "input", target.input);
+  put(json, "checker", target.checker);
+  return json;
+}
+
 Json write_origin(const Origin& origin) {
   Json json = Json::object();
   put(json, "tool_version", origin.tool_version);
@@ -240,6 +280,9 @@ Json write_origin(const Origin& origin) {
   put_texts(json, "arguments", origin.arguments);
   put(json, "engine", origin.engine);
   put(json, "input", origin.input);
+  put(json, "campaign", origin.campaign);
+  put(json, "strategy", origin.strategy);
+  if (origin.target != Target{}) json["target"] = write_target(origin.target);
   put_all(json, "counters", origin.counters, write_counter);
   put_texts(json, "problems", origin.problems);
   return json;

@@ -68,20 +68,36 @@ void turn(Order& order) {
   order = order == Order::kPrimary ? Order::kAlternate : Order::kPrimary;
 }
 
-void renumber(Evidence& evidence, const std::vector<uint32_t>& to) {
-  for (Step& step : evidence.steps) {
+void turn_order(Evidence& evidence) {
+  turn(evidence.order);
+  if (evidence.trial) turn(evidence.trial->wished);
+}
+void turn_order(Suspicion& /*suspicion*/) {}
+
+template <typename Entry>
+void renumber(Entry& entry, const std::vector<uint32_t>& to) {
+  for (Step& step : entry.steps) {
     if (step.role < to.size()) step.role = to[step.role];
   }
   if (std::is_sorted(to.begin(), to.end())) return;
-  if (!evidence.accesses.empty() && evidence.accesses.size() <= to.size()) {
+  if (!entry.accesses.empty() && entry.accesses.size() <= to.size()) {
     std::vector<Access> accesses(to.size());
-    for (size_t i = 0; i < evidence.accesses.size(); ++i)
-      accesses[to[i]] = std::move(evidence.accesses[i]);
-    evidence.accesses = std::move(accesses);
+    for (size_t i = 0; i < entry.accesses.size(); ++i)
+      accesses[to[i]] = std::move(entry.accesses[i]);
+    entry.accesses = std::move(accesses);
   }
-  if (!turns_order(to)) return;
-  turn(evidence.order);
-  if (evidence.trial) turn(evidence.trial->wished);
+  if (turns_order(to)) turn_order(entry);
+}
+
+// There are few: one a finder and input.
+void add_suspicion(std::vector<Suspicion>& all, Suspicion more) {
+  const auto held =
+      std::find_if(all.begin(), all.end(), [&](const Suspicion& one) { return one.id == more.id; });
+  if (held == all.end()) {
+    all.push_back(std::move(more));
+  } else if (more < *held) {
+    *held = std::move(more);
+  }
 }
 
 // Of two entries with one id the lesser is kept: what the fold would take, whichever came first.
@@ -96,10 +112,14 @@ void add_evidence(std::vector<Evidence>& all, Evidence more, EvidenceIds& ids) {
 
 bool is_copy(const Finding& a, const Finding& b) {
   if (a.candidate.kind != b.candidate.kind || a.candidate.roles != b.candidate.roles) return false;
-  if (a.evidence.empty() && b.evidence.empty()) return true;
-  return std::any_of(a.evidence.begin(), a.evidence.end(), [&](const Evidence& e) {
-    return std::find(b.evidence.begin(), b.evidence.end(), e) != b.evidence.end();
-  });
+  const bool nothing_known = a.evidence.empty() && b.evidence.empty();
+  if (nothing_known && a.suspicions.empty() && b.suspicions.empty()) return true;
+  const auto share = [](const auto& ours, const auto& theirs) {
+    return std::any_of(ours.begin(), ours.end(), [&](const auto& e) {
+      return std::find(theirs.begin(), theirs.end(), e) != theirs.end();
+    });
+  };
+  return share(a.evidence, b.evidence) || share(a.suspicions, b.suspicions);
 }
 
 }  // namespace
@@ -132,6 +152,10 @@ void merge(Finding& known, Finding finding, const RoleMatch& roles, EvidenceIds&
     renumber(evidence, roles.to);
     add_evidence(known.evidence, std::move(evidence), ids);
   }
+  for (Suspicion& suspicion : finding.suspicions) {
+    renumber(suspicion, roles.to);
+    add_suspicion(known.suspicions, std::move(suspicion));
+  }
 }
 
 void make_regular(Finding& finding, EvidenceIds& ids) {
@@ -140,6 +164,9 @@ void make_regular(Finding& finding, EvidenceIds& ids) {
   unite(finding.candidate.found_by, {});
   for (Role& role : finding.candidate.roles) unite(role.site.pcs, {});
   for (Evidence& entry : evidence) add_evidence(finding.evidence, std::move(entry), ids);
+  std::vector<Suspicion> suspicions;
+  suspicions.swap(finding.suspicions);
+  for (Suspicion& entry : suspicions) add_suspicion(finding.suspicions, std::move(entry));
 }
 
 }  // namespace deadheat::model

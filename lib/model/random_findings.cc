@@ -126,13 +126,34 @@ Evidence RandomFindings::evidence(size_t roles, std::string id) {
   if (random_.chance(0.4)) e.failed = story();
   if (random_.chance(0.3)) e.repetitions = static_cast<uint32_t>(random_.below(4));
   if (random_.chance(0.3)) e.unseen = texts();
-  if (random_.chance(0.3)) e.trial = Trial{text(), any<Order>(), number(), text()};
+  e.context = any<Context>();
+  if (random_.chance(0.3)) e.trial = Trial{text(), any<Order>(), number(), reproducer()};
   return e;
+}
+
+Reproducer RandomFindings::reproducer() {
+  Reproducer out;
+  out.kind = any<ReproducerKind>();
+  for (std::string* field :
+       {&out.campaign, &out.candidate, &out.strategy, &out.recording, &out.branch})
+    if (often()) *field = text();
+  for (uint64_t* field : {&out.seed, &out.depth, &out.length})
+    if (often()) *field = number();
+  out.spins = random_.chance(0.3);
+  return out;
+}
+
+Suspicion RandomFindings::suspicion(size_t roles, std::string id) {
+  const Evidence like = evidence(roles, std::move(id));
+  return {like.id,       text(),     text(),           like.why,
+          like.accesses, like.steps, like.schedulable, like.repeat};
 }
 
 Finding RandomFindings::finding() {
   Finding finding;
   finding.candidate.kind = any<CandidateKind>();
+  if (finding.candidate.kind == CandidateKind::kCollision)  // never stored
+    finding.candidate.kind = CandidateKind::kDataRace;
   const bool failure = finding.candidate.kind == CandidateKind::kFailure;
   const size_t roles = failure ? 1 : random_.between(2, 4);
   for (size_t i = 0; i < roles; ++i)
@@ -141,6 +162,8 @@ Finding RandomFindings::finding() {
   make_set(finding.candidate.found_by);
   for (uint64_t n = random_.below(4); n > 0; --n)
     finding.evidence.push_back(evidence(roles, "e" + std::to_string(next_id_++)));
+  for (uint64_t n = random_.below(3); n > 0; --n)
+    finding.suspicions.push_back(suspicion(roles, "s" + std::to_string(next_id_++)));
   return finding;
 }
 
@@ -148,6 +171,9 @@ FindingsFile RandomFindings::file() {
   FindingsFile file;
   for (uint64_t n = random_.below(3); n > 0; --n) {
     Origin origin{text(), text(), texts(), text(), text(), {}, texts()};
+    origin.campaign = text();
+    origin.strategy = text();
+    if (often()) origin.target = {texts(), text(), text(), text()};
     for (uint64_t c = random_.below(3); c > 0; --c)
       origin.counters.push_back(
           Counter{text(), number(), text(), random_.chance(0.5), random_.chance(0.2)});

@@ -16,6 +16,8 @@ class RandomFindings {
   FindingsFile file();
   Finding finding();
   Evidence evidence(size_t roles, std::string id);
+  Suspicion suspicion(size_t roles, std::string id);
+  Reproducer reproducer();
   Site site();
 
  private:

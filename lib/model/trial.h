@@ -9,6 +9,8 @@
 #include <cstdint>
 #include <string>
 
+#include "lib/model/reproducer.h"
+
 namespace deadheat::model {
 
 // Which of the roles came first. Primary is the order in which the candidate names them.
@@ -19,7 +21,7 @@ struct Trial {
   Order wished = Order::kUnknown;
   uint64_t patience_ns =
       0;  // how long a thread was held back for the wished order; 0: not applicable
-  std::string schedule = {};  // the decisions as data: a seed, or a list; what a replay needs
+  Reproducer reproducer = {};  // what a replay needs
   friend bool operator==(const Trial&, const Trial&) = default;
   friend auto operator<=>(const Trial&, const Trial&) = default;
 };

@@ -32,28 +32,20 @@ void count(const Evidence& evidence, TrialCount& out) {
   if (failed) ++out.failures_elsewhere;
 }
 
-// The word after "strategy".
-std::string strategy_in(const std::string& schedule) {
-  constexpr std::string_view kWord = "strategy ";
-  const size_t at = schedule.find(kWord);
-  if (at == std::string::npos) return {};
-  const size_t begin = at + kWord.size();
-  return schedule.substr(begin, schedule.find(' ', begin) - begin);
-}
-
 }  // namespace
 
 TrialCount count_trials(const Finding& finding, std::string_view confirmer,
-                        std::string_view executions) {
+                        std::string_view campaign) {
   TrialCount out;
   for (const Evidence& evidence : finding.evidence) {
-    if (!evidence.trial || evidence.trial->confirmer != confirmer || !evidence.withdraws.empty() ||
-        evidence.trial->schedule.empty() || !evidence.execution.starts_with(executions))
+    if (!evidence.trial || evidence.trial->confirmer != confirmer || !evidence.withdraws.empty())
+      continue;
+    const Reproducer& how = evidence.trial->reproducer;
+    if (how.kind == ReproducerKind::kNone || (!campaign.empty() && how.campaign != campaign))
       continue;
     ++out.trials;
     count(evidence, out);
-    if (std::string strategy = strategy_in(evidence.trial->schedule); !strategy.empty())
-      out.strategies.insert(std::move(strategy));
+    if (!how.strategy.empty()) out.strategies.insert(how.strategy);
   }
   return out;
 }

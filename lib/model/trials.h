@@ -23,9 +23,9 @@ struct TrialCount {
   uint64_t harmful() const { return harmful_primary + harmful_alternate; }
 };
 
-// Evidence whose execution begins with `executions`; empty: all of that confirmer.
+// Trials of that confirmer; of that campaign only, unless it is empty.
 TrialCount count_trials(const Finding& finding, std::string_view confirmer,
-                        std::string_view executions = "");
+                        std::string_view campaign = "");
 
 // Where the true share lies with 95% confidence (Wilson's interval), for `hits` of `tries`.
 struct Share {

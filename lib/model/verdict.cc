@@ -21,25 +21,11 @@ enum class Weight : uint8_t { kNothing, kSighting, kClaim, kProof, kAgainst };
 constexpr double kExecutionsOfRuleOfThree = 3;  // -ln(0.05): 95% confidence
 constexpr int kMaxClaimSources = 10;  // 1 - 2^-10 = 0.999: words alone never reach certainty
 
-bool matters_only_when_it_fails(CandidateKind kind) {
-  return kind != CandidateKind::kDataRace && kind != CandidateKind::kCollision;
-}
+bool matters_only_when_it_fails(CandidateKind kind) { return kind != CandidateKind::kDataRace; }
 
 // Either order is legal in itself, and one failure may be anybody's doing.
 bool needs_harm(CandidateKind kind) {
   return matters_only_when_it_fails(kind) && kind != CandidateKind::kFailure;
-}
-
-Ordered edge_between(const Evidence& e) {
-  if (e.ordered != Ordered::kUnknown) return e.ordered;
-  switch (e.proof) {
-    case Proof::kHappensBefore:
-    case Proof::kCoEnabled:
-    case Proof::kCollision:
-      return Ordered::kNo;
-    default:
-      return Ordered::kUnknown;
-  }
 }
 
 bool all_plain_and_conflicting(const std::vector<Access>& accesses) {
@@ -49,6 +35,21 @@ bool all_plain_and_conflicting(const std::vector<Access>& accesses) {
   const auto writes = [](const Access& a) { return is_write(a.kind); };
   return accesses.size() >= 2 && std::all_of(accesses.begin(), accesses.end(), plain) &&
          std::any_of(accesses.begin(), accesses.end(), writes);
+}
+
+// A watchpoint cannot tell an atomic access from a plain one: without a word of who knows, both
+// sides of a collision may be atomic.
+Ordered edge_between(const Evidence& e) {
+  if (e.ordered != Ordered::kUnknown) return e.ordered;
+  switch (e.proof) {
+    case Proof::kHappensBefore:
+    case Proof::kCoEnabled:
+      return Ordered::kNo;
+    case Proof::kCollision:
+      return all_plain_and_conflicting(e.accesses) ? Ordered::kNo : Ordered::kUnknown;
+    default:
+      return Ordered::kUnknown;
+  }
 }
 
 Weight weigh_order(const Evidence& e, CandidateKind kind) {
@@ -72,9 +73,6 @@ Weight weigh_race(const Evidence& e, CandidateKind kind) {
   // Who saw both threads stand at their accesses need not ask whether they can be scheduled there.
   const bool seen_together = e.proof == Proof::kCoEnabled || e.proof == Proof::kCollision;
   if (e.schedulable == Schedulable::kNo && !seen_together) return Weight::kSighting;
-  if (kind == CandidateKind::kCollision && e.proof == Proof::kCollision &&
-      !all_plain_and_conflicting(e.accesses))
-    return Weight::kSighting;
   return basis_of(e.proof) == Basis::kClaimed ? Weight::kClaim : Weight::kProof;
 }
 

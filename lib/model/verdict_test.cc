@@ -288,7 +288,9 @@ TEST(Verdict, WhatEachProofIsWorthForADataRace) {
       {Proof::kPartialHappensBefore, Ordered::kYes, Schedulable::kYes, no, Basis::kNone},
       {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
       {Proof::kCoEnabled, Ordered::kUnknown, Schedulable::kNo, yes, Basis::kMadeToHappen},
-      {Proof::kCollision, Ordered::kUnknown, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
+      {Proof::kCollision, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
+      {Proof::kCollision, Ordered::kUnknown, Schedulable::kUnknown, unknown,
+       Basis::kNone},  // both may be atomic
       {Proof::kFailedBranch, Ordered::kUnknown, Schedulable::kUnknown, unknown, Basis::kNone},
       {Proof::kFailedBranch, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kMadeToHappen},
       {Proof::kAgentClaim, Ordered::kNo, Schedulable::kUnknown, yes, Basis::kClaimed},
@@ -314,15 +316,14 @@ TEST(Verdict, ACollisionProvesARaceOnlyIfNeitherSideWasAtomic) {
     e.accesses = {Access{}, Access{}};
     e.accesses[0].kind = first;
     e.accesses[1].kind = second;
-    return fold(std::vector<Evidence>{e}, CandidateKind::kCollision).state;
+    return fold(std::vector<Evidence>{e}).state;
   };
   EXPECT_EQ(state(AccessKind::kRead, AccessKind::kWrite), VerdictState::kTrueRace);
   EXPECT_EQ(state(AccessKind::kAtomicRead, AccessKind::kWrite), VerdictState::kUnknown);
   EXPECT_EQ(state(AccessKind::kUnknown, AccessKind::kWrite), VerdictState::kUnknown);
   EXPECT_EQ(state(AccessKind::kRead, AccessKind::kRead), VerdictState::kUnknown);
   e.accesses.clear();
-  EXPECT_EQ(fold(std::vector<Evidence>{e}, CandidateKind::kCollision).state,
-            VerdictState::kUnknown);
+  EXPECT_EQ(fold(std::vector<Evidence>{e}).state, VerdictState::kUnknown);
 }
 
 TEST(Verdict, OrdersAreRacesOnlyWhenOneFailsAgain) {

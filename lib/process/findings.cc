@@ -170,7 +170,12 @@ model::Evidence to_evidence(const Validation& validation, size_t index,
   evidence.id = evidence.execution;
   evidence.source = "proc";
   evidence.order = model::Order::kAlternate;
-  evidence.trial = model::Trial{"branch", model::Order::kAlternate, 0, result.folder};
+  evidence.trial = model::Trial{.confirmer = "branch", .wished = model::Order::kAlternate};
+  if (!result.folder.empty()) {  // harmful ones keep theirs
+    evidence.trial->reproducer.kind = model::ReproducerKind::kBranch;
+    evidence.trial->reproducer.recording = execution;
+    evidence.trial->reproducer.branch = result.folder;
+  }
   for (const uint32_t anchor : race.anchors)
     evidence.accesses.push_back(access_of(model, anchor, race.object));
   switch (result.verdict) {

@@ -316,10 +316,10 @@ std::string effect_of(const Entry& entry) {
     return "No failure was seen: " + plural(count.primary, "trial") +
            " with the first access first, " + with_thousands(count.alternate) +
            " the other way round, against undisturbed runs and a serial one" +
-           (entry.finding.candidate.kind == model::CandidateKind::kDataRace
+           (entry.kind == model::CandidateKind::kDataRace
                 ? "; the behaviour is undefined by the language."
                 : ".");
-  if (entry.finding.candidate.kind == model::CandidateKind::kDataRace)
+  if (entry.kind == model::CandidateKind::kDataRace)
     return "No failure was seen; the behaviour is undefined by the language.";
   return "No failure was seen so far.";
 }
@@ -330,7 +330,10 @@ std::string plural(uint64_t count, const std::string& noun) {
   return with_thousands(count) + " " + noun + (count == 1 ? "" : "s");
 }
 
-const Evidence* best_example(const model::Finding& finding) {
+namespace {
+
+// A race rather than not, with steps, with accesses; never withdrawn evidence.
+const Evidence* best_evidence(const model::Finding& finding) {
   const Evidence* best = nullptr;
   int best_score = -1;
   for (const Evidence& evidence : finding.evidence) {
@@ -355,10 +358,41 @@ const Evidence* best_example(const model::Finding& finding) {
   return best;
 }
 
-std::string title_of(const model::Candidate& candidate, const Evidence* example) {
+// The one with a picture, else the least id.
+const model::Suspicion* best_suspicion(const model::Finding& finding) {
+  const model::Suspicion* best = nullptr;
+  for (const model::Suspicion& one : finding.suspicions) {
+    const bool more = best != nullptr && !one.steps.empty() && best->steps.empty();
+    const bool like = best != nullptr && one.steps.empty() == best->steps.empty();
+    if (best == nullptr || more || (like && one.id < best->id)) best = &one;
+  }
+  return best;
+}
+
+}  // namespace
+
+const Evidence* Example::find(const model::Finding& finding) {
+  const Evidence* evidence = best_evidence(finding);
+  const bool tells =
+      evidence != nullptr && (evidence->outcome == Outcome::kRace || !evidence->accesses.empty());
+  const model::Suspicion* suspicion = best_suspicion(finding);
+  if (tells || suspicion == nullptr) return evidence;
+  suspected_ = {};
+  suspected_.outcome = Outcome::kNotSeen;
+  suspected_.source = suspicion->finder;
+  suspected_.accesses = suspicion->accesses;
+  suspected_.steps = suspicion->steps;
+  suspected_.why = suspicion->why;
+  suspected_.repeat = suspicion->repeat;
+  suspected_.schedulable = suspicion->schedulable;
+  return &suspected_;
+}
+
+std::string title_of(const model::Candidate& candidate, model::CandidateKind shown,
+                     const Evidence* example) {
   if (candidate.kind == model::CandidateKind::kFailure)
     return clip(clean_name(model::title(candidate)), 2 * kTitleName);
-  std::string title(kind_title(candidate.kind));
+  std::string title(kind_title(shown));
   const std::string what = subject(candidate, example);
   if (!what.empty()) title += " on " + clip(clean_name(what), kTitleName);
   const bool calls =
@@ -408,8 +442,11 @@ void phrase_facts(Entry& entry, const Evidence* example) {
   entry.dependence = dependence_of(entry, example);
   entry.effect = effect_of(entry);
   if (example != nullptr) entry.broken = broken_of(*example);
-  for (const Evidence& evidence : entry.finding.evidence)
-    if (entry.repeat.empty()) entry.repeat = clip(clean(evidence.repeat), 1000);
+  const auto look = [&](const auto& one) {
+    if (entry.repeat.empty()) entry.repeat = clip(clean(one.repeat), 1000);
+  };
+  for (const Evidence& evidence : entry.finding.evidence) look(evidence);
+  for (const model::Suspicion& suspicion : entry.finding.suspicions) look(suspicion);
   if (example != nullptr && !example->repeat.empty())
     entry.repeat = clip(clean(example->repeat), 1000);
   entry.silence = clean(suggest_suppression(entry.finding));

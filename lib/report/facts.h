@@ -6,11 +6,20 @@
 
 namespace deadheat::report {
 
-// The evidence that a finding is shown with: a race rather than not, with steps, with accesses;
-// never withdrawn evidence. Null when there is none.
-const model::Evidence* best_example(const model::Finding& finding);
+// What a finding is shown with: the most telling evidence, or, where trials showed nothing, what
+// its finder suspected, in the form of evidence.
+class Example {
+ public:
+  // Null when there is none. Valid as long as the finding and this object are.
+  const model::Evidence* find(const model::Finding& finding);
 
-std::string title_of(const model::Candidate& candidate, const model::Evidence* example);
+ private:
+  model::Evidence suspected_;
+};
+
+// `shown` is shown_kind() of the finding.
+std::string title_of(const model::Candidate& candidate, model::CandidateKind shown,
+                     const model::Evidence* example);
 // Fills why, locks, sureness, dependence, effect, repeat, silence. Needs verdict and places.
 void phrase_facts(Entry& entry, const model::Evidence* example);
 

@@ -74,10 +74,13 @@ class Page {
     }
     for (const model::Origin& origin : report_.origins) {
       out_ += "<p class=\"origin-line\"><code>";
-      text(clean_name("deadheat " + origin.verb +
-                      (origin.engine.empty() || origin.engine == origin.verb
-                           ? ""
-                           : " --engine " + origin.engine)));
+      std::string words = "deadheat " + origin.verb;
+      if (!origin.strategy.empty()) {
+        words += " --strategy " + origin.strategy;
+      } else if (!origin.engine.empty() && origin.engine != origin.verb) {
+        words += " --engine " + origin.engine;
+      }
+      text(clean_name(words));
       out_ += "</code> ";
       text(clean_name(origin.input));
       out_ += "</p>";

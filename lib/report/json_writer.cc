@@ -45,10 +45,13 @@ std::string write_json(const Report& report) {
   const auto text = [](const Json& json) {
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
   };
-  return model::to_json(
-      {report.origins, report.entries.size(),
-       [&](size_t i) -> const model::Finding& { return report.entries[i].finding; },
-       [&](size_t i) { return text(marks(report, report.entries[i])); }, text(about)});
+  const auto entry = [&](size_t i) -> const Entry& {
+    const size_t shown = report.entries.size();
+    return i < shown ? report.entries[i] : report.harmless[i - shown];
+  };
+  return model::to_json({report.origins, report.entries.size() + report.harmless.size(),
+                         [&](size_t i) -> const model::Finding& { return entry(i).finding; },
+                         [&](size_t i) { return text(marks(report, entry(i))); }, text(about)});
 }
 
 }  // namespace deadheat::report

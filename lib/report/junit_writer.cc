@@ -32,7 +32,7 @@ std::string attribute(const char* name, std::string_view value) {
 
 std::string test_case(const Entry& entry) {
   std::string out = "    <testcase";
-  out += attribute("classname", "deadheat." + std::string(rule_id(entry.finding.candidate.kind)));
+  out += attribute("classname", "deadheat." + std::string(rule_id(entry.kind)));
   out += attribute("name", entry.title + " [" + entry.id + "]") + attribute("time", "0");
   if (!entry.places.empty() && !entry.places.front().file.empty()) {
     out += attribute("file", entry.places.front().file);

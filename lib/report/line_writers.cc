@@ -13,7 +13,7 @@ namespace {
 
 // TSan says "data race"; findings of other kinds keep the line's shape with their own name.
 std::string tsan_kind(const Entry& entry) {
-  std::string words(kind_title(entry.finding.candidate.kind));
+  std::string words(kind_title(entry.kind));
   words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
   return words;
 }

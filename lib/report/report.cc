@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <unordered_map>
 
@@ -43,8 +44,10 @@ Entry make_entry(model::Finding finding, PlaceMaker& places) {
   entry.verdict = model::fold(entry.finding);
   entry.rank = rank_of(entry.verdict);
   entry.id = clean_name(model::display_id(entry.finding.candidate));
-  const model::Evidence* example = best_example(entry.finding);
-  entry.title = title_of(entry.finding.candidate, example);
+  entry.kind = model::shown_kind(entry.finding, entry.verdict);
+  Example shown;
+  const model::Evidence* example = shown.find(entry.finding);
+  entry.title = title_of(entry.finding.candidate, entry.kind, example);
   entry.ordered = example != nullptr && example->ordered == model::Ordered::kYes;
   entry.scheduled = example != nullptr && example->trial && !example->steps.empty();
   entry.swapped = example != nullptr && example->order == model::Order::kAlternate;
@@ -59,6 +62,13 @@ Entry make_entry(model::Finding finding, PlaceMaker& places) {
   return entry;
 }
 
+bool is_harmless_order(const model::Finding& finding, const model::Verdict& verdict) {
+  return finding.candidate.kind >= model::CandidateKind::kLoadStore &&
+         finding.candidate.kind <= model::CandidateKind::kWakeupWaits &&
+         !finding.evidence.empty() && verdict.state != model::VerdictState::kTrueRace &&
+         verdict.seen_once.kind == model::ConsequenceKind::kNone;
+}
+
 // Looks candidates of a baseline up: by exact key and display id first, which finds nearly all; the
 // rest one by one.
 class Baseline {
@@ -66,6 +76,10 @@ class Baseline {
   explicit Baseline(const model::FindingsFile& file)
       : file_(file), seen_(file.findings.size(), false) {
     for (size_t i = 0; i < file.findings.size(); ++i) {
+      if (is_harmless_order(file.findings[i], model::fold(file.findings[i]))) {
+        harmless_.insert(i);  // harm that comes to it now is new
+        continue;
+      }
       by_key_[model::display_id(file.findings[i].candidate)].push_back(i);
       const std::string exact = model::exact_key(file.findings[i].candidate);
       if (!exact.empty()) by_key_[exact].push_back(i);
@@ -80,7 +94,7 @@ class Baseline {
       for (const size_t i : found->second) best = std::max(best, compare(candidate, i));
     }
     for (size_t i = 0; i < seen_.size() && best == model::Match::kDifferent; ++i)
-      best = compare(candidate, i);
+      if (!harmless_.contains(i)) best = compare(candidate, i);
     if (best == model::Match::kSame) return Novelty::kKnown;
     return best == model::Match::kLikely ? Novelty::kLikelyKnown : Novelty::kNew;
   }
@@ -88,7 +102,7 @@ class Baseline {
   std::vector<model::Finding> unseen() const {
     std::vector<model::Finding> findings;
     for (size_t i = 0; i < seen_.size(); ++i)
-      if (!seen_[i]) findings.push_back(file_.findings[i]);
+      if (!seen_[i] && !harmless_.contains(i)) findings.push_back(file_.findings[i]);
     return findings;
   }
 
@@ -101,6 +115,7 @@ class Baseline {
 
   const model::FindingsFile& file_;
   std::vector<bool> seen_;
+  std::set<size_t> harmless_;
   std::unordered_map<std::string, std::vector<size_t>> by_key_;
 };
 
@@ -249,7 +264,7 @@ void summarise(Report& report) {
 
 bool Entry::half_atomic() const {
   const std::vector<model::Role>& roles = finding.candidate.roles;
-  return finding.candidate.kind == model::CandidateKind::kCollision && rank == Rank::kCandidate &&
+  return kind == model::CandidateKind::kCollision && rank == Rank::kCandidate &&
          std::any_of(roles.begin(), roles.end(),
                      [](const model::Role& role) { return model::is_atomic(role.access); });
 }
@@ -272,8 +287,11 @@ Report build_report(model::FindingsFile file, const ReportOptions& options) {
   }
   PlaceMaker places(options);
   report.entries.reserve(unique.findings.size());
-  for (model::Finding& finding : unique.findings)
-    report.entries.push_back(make_entry(std::move(finding), places));
+  for (model::Finding& finding : unique.findings) {
+    Entry entry = make_entry(std::move(finding), places);
+    auto& list = is_harmless_order(entry.finding, entry.verdict) ? report.harmless : report.entries;
+    list.push_back(std::move(entry));
+  }
   unique = {};
   for (Entry& entry : report.entries) entry.tolerated = is_tolerated(entry.rank, options.fail_on);
   if (options.baseline != nullptr) {

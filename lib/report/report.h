@@ -77,7 +77,8 @@ struct ShownStep {
 struct Entry {
   model::Finding finding;
   model::Verdict verdict;
-  std::string id;     // "DH-3f9a21c4"
+  model::CandidateKind kind = model::CandidateKind::kDataRace;  // shown_kind()
+  std::string id;                                               // "DH-3f9a21c4"
   std::string title;  // "Data race on V12 between write at transfer() and read at audit()"
   Rank rank = Rank::kCandidate;
   Novelty novelty = Novelty::kNew;
@@ -136,6 +137,9 @@ struct Untried {
 struct Report {
   std::vector<Entry> entries;  // new first, then known, then suppressed; ranked in each
   std::vector<Entry> fixed;    // in the baseline, not seen now
+  // Orders of processes that were tried and did no harm: either is legal, so they are nobody's
+  // alarm. Origins count them; only JSON lists them.
+  std::vector<Entry> harmless;
   std::vector<model::Origin> origins;
   std::vector<Notice> notices;
   std::vector<Untried> untried;   // not empty: the report is incomplete

@@ -90,7 +90,11 @@ TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
 TEST(Report, ACollisionWithAnAtomicOnOneSideComesAfterItsLike) {
   FindingsFile file;
   Finding half = finding("a_first", "by_name"), plain = finding("z_last", "by_name_too");
-  for (Finding* one : {&half, &plain}) one->candidate.kind = CandidateKind::kCollision;
+  for (Finding* one : {&half, &plain}) {
+    one->evidence = {seen("watch")};
+    one->evidence[0].proof = model::Proof::kCollision;
+    one->evidence[0].ordered = model::Ordered::kUnknown;
+  }
   half.candidate.roles[0].access = AccessKind::kAtomicWrite;
   file.findings = {half, plain};
   const Report report = build_report(file, {});

@@ -154,7 +154,7 @@ std::string message_of(const Entry& entry) {
 }
 
 Json result(const Report& report, const Entry& entry, size_t rule_index, bool absent) {
-  Json out = {{"ruleId", rule(entry.finding.candidate.kind)},
+  Json out = {{"ruleId", rule(entry.kind)},
               {"ruleIndex", rule_index},
               {"level", level(entry.rank)},
               {"rank", sarif_rank(entry)},
@@ -285,11 +285,10 @@ std::string with_results(const Json& log, size_t count, Write write) {
 std::string write_sarif(const Report& report, const SarifContext& context) {
   std::set<CandidateKind> used;
   for (const auto* list : {&report.entries, &report.fixed})
-    for (const Entry& entry : *list) used.insert(entry.finding.candidate.kind);
+    for (const Entry& entry : *list) used.insert(entry.kind);
   const std::vector<CandidateKind> kinds(used.begin(), used.end());
   const auto index = [&](const Entry& entry) {
-    return static_cast<size_t>(
-        std::distance(used.begin(), used.find(entry.finding.candidate.kind)));
+    return static_cast<size_t>(std::distance(used.begin(), used.find(entry.kind)));
   };
   Json driver = {{"name", "Deadheat"},
                  {"version", DEADHEAT_VERSION},

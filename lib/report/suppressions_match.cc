@@ -64,10 +64,11 @@ bool role_matches(SuppressionKind kind, std::string_view pattern, const model::F
   } else if (site_matches(pattern, site)) {
     return true;
   }
-  for (const model::Evidence& evidence : finding.evidence)
-    if (role < evidence.accesses.size() && access_matches(kind, pattern, evidence.accesses[role]))
-      return true;
-  return false;
+  const auto matches = [&](const auto& entry) {
+    return role < entry.accesses.size() && access_matches(kind, pattern, entry.accesses[role]);
+  };
+  return std::any_of(finding.evidence.begin(), finding.evidence.end(), matches) ||
+         std::any_of(finding.suspicions.begin(), finding.suspicions.end(), matches);
 }
 
 // Gives each pattern from `next` on its own role. At most four patterns, so at most 4! ways over
@@ -170,9 +171,12 @@ std::string suggest_suppression(const model::Finding& finding) {
   std::string line = failure ? "failure:" : "race:";
   for (size_t role = 0; role < finding.candidate.roles.size(); ++role) {
     std::string location;
-    for (const model::Evidence& evidence : finding.evidence)
-      if (role < evidence.accesses.size() && location.empty())
-        location = evidence.accesses[role].location;
+    const auto look = [&](const auto& entry) {
+      if (role < entry.accesses.size() && location.empty())
+        location = entry.accesses[role].location;
+    };
+    for (const model::Evidence& evidence : finding.evidence) look(evidence);
+    for (const model::Suspicion& suspicion : finding.suspicions) look(suspicion);
     const std::string pattern = pattern_of(name_of(finding.candidate.roles[role].site, location));
     if (pattern.empty()) return {};
     line += (role == 0 ? "" : " <-> ") + pattern;

@@ -168,8 +168,6 @@ model::Access access_of(Names& names, const Side& side, model::Site& site) {
 
 model::Finding finding_of(Names& names, const Collision& collision) {
   model::Finding finding;
-  finding.candidate.kind =
-      is_race(collision) ? model::CandidateKind::kDataRace : model::CandidateKind::kCollision;
   finding.candidate.found_by = {"watch"};
   model::Evidence& evidence = finding.evidence.emplace_back();
   const auto add = [&](const char* name, const Side& side) {
@@ -196,6 +194,7 @@ model::Finding finding_of(Names& names, const Collision& collision) {
   evidence.source = "watch";
   evidence.outcome = model::Outcome::kRace;
   evidence.proof = model::Proof::kCollision;
+  if (is_race(collision)) evidence.ordered = model::Ordered::kNo;
   // The held access came second: the other one's was just done.
   evidence.order = model::Order::kAlternate;
   evidence.why = why(collision);

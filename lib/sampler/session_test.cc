@@ -395,7 +395,7 @@ TEST(Findings, ACollisionIsNeverAProvedRace) {
   const model::FindingsFile file = to_findings(result, {"watch:1", {}, "tiny", "deadheat watch"});
   ASSERT_TRUE(model::check(file));
   ASSERT_EQ(file.findings.size(), 1U);
-  EXPECT_EQ(file.findings[0].candidate.kind, model::CandidateKind::kCollision);
+  EXPECT_EQ(model::shown_kind(file.findings[0]), model::CandidateKind::kCollision);
   EXPECT_EQ(model::fold(file.findings[0]).state, model::VerdictState::kUnknown);
   EXPECT_EQ(file.findings[0].candidate.roles[0].site.function, "f");
   EXPECT_EQ(file.findings[0].candidate.roles[1].access, model::AccessKind::kWrite);

@@ -191,6 +191,8 @@ void Campaign::take(const Job& job, const Answer* answer, const model::Consequen
   const bool raced = tried.course.raced();
   model::Evidence evidence = tried.course.take(job.attempt, answer);
   evidence.consequence = consequence;
+  evidence.trial->reproducer.kind = model::ReproducerKind::kValidation;
+  evidence.trial->reproducer.campaign = key_;
   tried.course.note_consequence(job.attempt, consequence);
   if (!raced && tried.course.raced() && options_->say)
     options_->say("race: " + model::display_id(file_->findings[tried.finding].candidate) + ", " +

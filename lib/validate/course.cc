@@ -171,9 +171,12 @@ std::optional<Evidence> Course::last_word(const Attempt& attempt) const {
                         : context_.reached[1] ? "the first site was never"
                                               : "neither site was ever") +
             " reached" + times;
+    e.context = model::Context::kNotReached;
   } else if (context_.same_bytes || !context_.several_threads) {
+    e.context = model::Context::kOneThread;
     e.why = "both sites were reached, by one thread only" + times;
   } else {
+    e.context = model::Context::kOtherBytes;
     e.why = "both sites were reached, never the same bytes" + times;
   }
   return e;

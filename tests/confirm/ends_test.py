@@ -54,6 +54,20 @@ class Case(unittest.TestCase):
             return json.load(file)["findings"]
 
 
+class Alone(Case):
+    def test_check_starts_no_copy_of_itself(self):
+        """It works where no program called deadheat is."""
+        os.mkdir(self.path("bin"))
+        shutil.copy(TOOL, self.path("bin", "dh"))
+        os.symlink(os.path.join(os.path.dirname(TOOL), "..", "lib"), self.path("lib"))
+        self.build("stays")
+        self.environment["PATH"] = "/usr/bin:/bin"
+        done = subprocess.run([self.path("bin", "dh"), "check", "--time", "4", "--", "./stays"], stdin=subprocess.DEVNULL, cwd=self.folder,
+                              capture_output=True, text=True, env=self.environment, timeout=LONG, check=False)
+        self.assertEqual(done.returncode, 66, done.stderr)
+        self.assertEqual(len(self.findings()), 1, done.stdout)
+
+
 class Time(Case):
     def test_a_program_that_never_ends_takes_no_longer_than_promised(self):
         for flags, words, findings in (((), ("./stays",), 1), ((), ("./stays", "ignores signals"), 1), (("-DSAFE",), ("./stays",), 0)):

@@ -165,8 +165,8 @@ class Confirm(Case):
         first = {one["id"] for one in self.evidence()}
         done = self.confirm("--trials", "5", mode="never")
         self.assertIn("; 2 trials", done.stderr)
-        seeds = sorted(one["trial"]["schedule"] for one in self.evidence())
-        self.assertEqual(seeds, [f"seed {n} strategy race_directed" for n in range(1, 6)])
+        how = sorted((one["trial"]["reproducer"] for one in self.evidence()), key=lambda one: one["seed"])
+        self.assertEqual([(one["kind"], one["strategy"], one["seed"]) for one in how], [("seed", "race_directed", n) for n in range(1, 6)])
         self.assertTrue(first < {one["id"] for one in self.evidence()})
         self.assertEqual(len([o for o in self.read()["origins"] if o["verb"] == "confirm"]), 1)
 

@@ -33,9 +33,10 @@ def findings(program=None):
     origins = []
     if program:
         finding["evidence"] = [{"id": "e1", "execution": "confirm:camp/cand/1", "outcome": "race",
-                                "trial": {"confirmer": "schedule", "schedule": "seed 1 strategy race"}}]
-        origins = [{"verb": "confirm", "engine": "schedule camp", "arguments": ["--", *program]}]
-    return json.dumps({"format": "deadheat-findings", "version": 2, "origins": origins, "findings": [finding]})
+                                "trial": {"confirmer": "schedule",
+                                          "reproducer": {"kind": "seed", "campaign": "camp", "candidate": "cand", "strategy": "race", "seed": 1}}}]
+        origins = [{"verb": "confirm", "engine": "schedule", "campaign": "camp", "target": {"program": program}}]
+    return json.dumps({"format": "deadheat-findings", "version": 3, "origins": origins, "findings": [finding]})
 
 
 def is_dead(pid):

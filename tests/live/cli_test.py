@@ -174,7 +174,7 @@ class Keys(unittest.TestCase):
         root = os.path.join(HERE, "../..")
         with open(os.path.join(root, "runtime/common/options.def"), encoding="utf-8") as file:
             ours = {line.split("(")[1].split(",")[0] for line in file if line.startswith("DEADHEAT_")}
-        with open(os.path.join(root, "apps/runtime_options.cc"), encoding="utf-8") as file:
+        with open(os.path.join(root, "lib/pipeline/runtime_environment.cc"), encoding="utf-8") as file:
             text = file.read().split("kKeys = {")[1].split("}")[0]
         self.assertEqual({word.strip().strip('"') for word in text.split(",")}, ours)
 

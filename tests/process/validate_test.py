@@ -117,13 +117,44 @@ class SerialOrders(Case):
 
 
 class Findings(Case):
+    def failing_order(self):
+        """The branch of the first that failed, from findings.json."""
+        with open(self.path("findings.json"), encoding="utf-8") as file:
+            all_of_them = [evidence for finding in json.load(file)["findings"] for evidence in finding["evidence"]]
+        return next(one["trial"]["reproducer"]["branch"] for one in all_of_them if "reproducer" in one["trial"])
+
+    def report(self, *words):
+        return subprocess.run([self.deadheat, "report", *words], capture_output=True, text=True, cwd=self.folder, timeout=60, check=False)
+
+    def test_orders_of_every_outcome_are_findings_and_only_harm_is_shown(self):
+        self.record(RACY)
+        done = self.proc("validate", "rec", "--findings", "findings.json", "--format", "json")
+        self.assertEqual(done.returncode, 66, done.stderr)
+        tried, harmful, benign, _, _ = self.found(done)
+        with open(self.path("findings.json"), encoding="utf-8") as file:
+            findings = json.load(file)["findings"]
+        outcomes = [evidence["outcome"] for finding in findings for evidence in finding["evidence"]]
+        self.assertGreater(benign, 0, done.stderr)
+        self.assertGreaterEqual(outcomes.count("race"), 2, outcomes)  # one that failed, and one that did not
+        self.assertLessEqual(len(outcomes), tried)
+        true = [one for one in findings if one["verdict"]["state"] == "true_race"]
+        self.assertLess(len(true), len(findings))
+        self.assertLessEqual(len(true), harmful)
+        self.assertEqual(json.loads(done.stdout)["report"]["new"], len(true))
+        shown = self.report("findings.json")
+        self.assertIn(f"{len(true)} race", shown.stdout)
+        # Nothing of it is fixed when it was harmless before; harm that comes to it is new.
+        with open(self.path("harmless.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": "deadheat-findings", "version": 3, "findings": [one for one in findings if one not in true]}, file)
+        shown = self.report("--baseline", "harmless.json", "findings.json")
+        self.assertEqual(shown.returncode, 66, shown.stdout)
+        self.assertNotIn("fixed", shown.stdout)
+
     def test_a_finding_is_replayed_by_every_name(self):
         self.record(RACY)
         done = self.proc("validate", "rec", "--findings", "findings.json")
         self.assertEqual(done.returncode, 66, done.stderr)
-        with open(self.path("findings.json"), encoding="utf-8") as file:
-            finding = json.load(file)["findings"][0]
-        folder = finding["evidence"][0]["trial"]["schedule"]
+        folder = self.failing_order()
         identity = re.search(r"DH-[0-9a-f]+", done.stdout).group()
         for name in ([folder], ["findings.json"], ["findings.json", identity], ["findings.json#" + identity]):
             with self.subTest(name):
@@ -143,8 +174,7 @@ class Findings(Case):
             known = json.load(file)
         # As if an undisturbed run had failed in the same way: then it is no failure.
         bad = json.loads(json.dumps(known["outcomes"][0]))
-        with open(self.path("findings.json"), encoding="utf-8") as file:
-            folder = json.load(file)["findings"][0]["evidence"][0]["trial"]["schedule"]
+        folder = self.failing_order()
         again = self.proc("replay", folder)
         bad["status"] = 3
         bad["err"] = [line for line in again.stderr.splitlines() if not line.startswith("deadheat")]

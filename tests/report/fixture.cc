@@ -154,15 +154,14 @@ Finding candidate() {
        {"second", code("Cache::size() const", "src/cache.cc", 21, "Cache::size_"),
         AccessKind::kAtomicRead}},
       {"hybrid"}};
-  Evidence predicted;
+  Suspicion predicted;
   predicted.id = "run7/hybrid/4";
-  predicted.execution = "run7";
-  predicted.source = "hybrid";
-  predicted.outcome = Outcome::kNotSeen;
+  predicted.input = "run7";
+  predicted.finder = "hybrid";
   predicted.accesses = {
       access(AccessKind::kWrite, "Cache::size_", "T1", {"Cache::m_", "shard 3"}, 0),
       access(AccessKind::kAtomicRead, "Cache::size_", "T2", {}, 0)};
-  out.evidence = {predicted};
+  out.suspicions = {predicted};
   return out;
 }
 
@@ -171,7 +170,7 @@ Finding likely_false() {
   out.candidate.roles[0].site = code("Queue::push(Item)", "src/queue.cc", 40, "Queue::head_");
   out.candidate.roles[1].site = code("Queue::drain()", "src/queue.cc", 77, "Queue::head_");
   out.candidate.found_by = {"scan"};
-  out.evidence.clear();
+  out.suspicions.clear();
   for (const Order order : {Order::kPrimary, Order::kAlternate}) {
     for (int run = 0; run < 40; ++run) {
       Evidence seen = race("", Proof::kHappensBefore, Schedulable::kUnknown);
@@ -225,6 +224,15 @@ Finding labels() {
   return out;
 }
 
+Trial trial_of(const std::string& strategy, uint64_t seed) {
+  Trial out{.confirmer = "schedule"};
+  out.reproducer.kind = ReproducerKind::kSeed;
+  out.reproducer.campaign = "b1";
+  out.reproducer.strategy = strategy;
+  out.reproducer.seed = seed;
+  return out;
+}
+
 // The scheduler made it happen, and it crashed once.
 Finding seen_once() {
   Finding out =
@@ -236,7 +244,7 @@ Finding seen_once() {
   met.source = "schedule";
   met.proof = Proof::kCoEnabled;
   met.consequence = {ConsequenceKind::kCrash, "SIGSEGV in Pool::take()"};
-  met.trial = Trial{"schedule", Order::kUnknown, 0, "strategy race seed 11"};
+  met.trial = trial_of("race", 11);
   return out;
 }
 
@@ -262,7 +270,7 @@ Finding failure() {
     seen.ordered = Ordered::kUnknown;
     seen.order = Order::kUnknown;
     seen.consequence = {ConsequenceKind::kAssertion, "main.cc:70: total == expected"};
-    seen.trial = Trial{"schedule", Order::kUnknown, 0, "strategy pos seed 17"};
+    seen.trial = trial_of("pos", 17);
     seen.repeat = "deadheat replay findings.json DH-1 --seed 17";
     seen.accesses = {access(AccessKind::kUnknown, "", "T0", {}, 0)};
     seen.accesses[0].size = 0;

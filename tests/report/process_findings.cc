@@ -27,7 +27,10 @@ Finding release() {
   seen.proof = Proof::kFailedBranch;
   seen.ordered = Ordered::kNo;
   seen.order = Order::kAlternate;
-  seen.trial = Trial{"branch", Order::kAlternate, 0, "release/branches/run7"};
+  seen.trial = Trial{.confirmer = "branch", .wished = Order::kAlternate};
+  seen.trial->reproducer.kind = ReproducerKind::kBranch;
+  seen.trial->reproducer.recording = "release";
+  seen.trial->reproducer.branch = "release/branches/run7";
   seen.consequence = {ConsequenceKind::kExitStatus, "exit status 1 instead of 0"};
   seen.repetitions = 8;
   seen.differences = {seen.consequence,

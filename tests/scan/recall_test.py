@@ -105,7 +105,7 @@ class Scanner:
             safe_lines = {(os.path.relpath(fact["file"], top), fact["line"]) for fact in json.load(file)["facts"]}
         ranked = []
         for sites, entry in detectors.sites_of_json(findings, top):
-            why = entry["evidence"][0]["why"]
+            why = entry["suspicions"][0]["why"]
             ranked.append((sites, int(re.search(r"rank (\d+)", why)[1]), why))
         for path in [*modules, findings, facts]:
             os.remove(path)

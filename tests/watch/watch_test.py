@@ -91,6 +91,25 @@ class Watch(Watching):
         self.assertEqual([one["verdict"]["state"] for one in found], ["true_race"], run.stdout)
         self.assertIn("co_enabled", {piece.get("proof") for piece in found[0]["evidence"]})
 
+    @unittest.skipUnless(os.path.exists(COMPILER), "no deadheat-cc beside the tool")
+    def test_one_pair_is_one_row_whoever_saw_it(self):
+        """A collision that proves nothing, the run's race and the scheduler's are one finding."""
+        subprocess.run([COMPILER, "-O1", "-g", "-pthread", "-DRACE", os.path.join(PROGRAMS, "rwrace.c"), "-o",
+                        self.path("hooked")], check=True)
+        self.watch("--budget", "10%", "--findings", "w.json", "--", self.path("hooked"), "2")
+
+        def tool(*words):
+            return subprocess.run([TOOL, *words], capture_output=True, text=True, check=False, timeout=120, cwd=self.folder)
+        tool("run", "--findings", "r.json", "--", self.path("hooked"), "1")
+        shutil.copy(self.path("r.json"), self.path("c.json"))
+        tool("confirm", "c.json", "--trials", "3", "--", self.path("hooked"), "0")
+        tool("report", "w.json", "r.json", "c.json", "--findings", "f.json")
+        rows = [one for one in self.findings()["findings"]
+                if {role["site"].get("function") for role in one["roles"]} == {"read_once", "write_once"}]
+        self.assertEqual(len(rows), 1)
+        self.assertEqual(set(rows[0]["found_by"]), {"run", "watch"})
+        self.assertLessEqual({"collision", "happens_before", "co_enabled"}, {piece.get("proof") for piece in rows[0]["evidence"]})
+
     def test_rwrace_is_found_by_attaching(self):
         process = self.start("RACE")
         self.check_race(self.watch("--time", "1", "--budget", "10%", "--findings", "f.json", "-p", str(process.pid)))

@@ -131,7 +131,6 @@ model::Access access_of(const KernelNames& names, const Side& side) {
 
 model::Finding finding_of(const KernelNames& names, const Collision& seen) {
   model::Finding finding;
-  finding.candidate.kind = model::CandidateKind::kCollision;
   finding.candidate.found_by = {"watch"};
   model::Evidence evidence;
   finding.candidate.roles.push_back({"first", names.site(seen.held), role_of(seen.held)});

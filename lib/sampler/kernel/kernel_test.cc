@@ -311,7 +311,7 @@ TEST(KernelSession, PlacesSamplesAndReports) {
   const model::Finding& one = file.findings[0];
   EXPECT_EQ(one.candidate.roles[0].site.function, "reader");
   EXPECT_EQ(one.candidate.roles[1].site.pcs, std::vector<uint64_t>{0x20});
-  EXPECT_EQ(one.candidate.kind, model::CandidateKind::kCollision);
+  EXPECT_EQ(model::shown_kind(one), model::CandidateKind::kCollision);
   EXPECT_NE(model::fold(one).state, model::VerdictState::kTrueRace);
 }
 

@@ -63,7 +63,7 @@ def sites_of_json(path, top):
         sites = []
         for index, role in enumerate(entry["roles"]):
             frames = [(role["site"].get("file"), role["site"].get("line"))]
-            for evidence in entry.get("evidence", []):
+            for evidence in [*entry.get("evidence", []), *entry.get("suspicions", [])]:
                 accesses = evidence.get("accesses", [])
                 if index < len(accesses):
                     frames += [(f.get("file"), f.get("line")) for f in accesses[index].get("stack", [])]

@@ -10,7 +10,7 @@
 
 #include "lib/base/result.h"
 
-namespace deadheat::apps {
+namespace deadheat::pipeline {
 
 struct Launch {
   std::vector<std::string> command;
@@ -38,6 +38,4 @@ Result<std::string> runtime_folder(const std::string& mode);
 // LD_LIBRARY_PATH with `folder` in front of what this process has.
 std::string library_path(const std::string& folder);
 
-std::string shell_quoted(const std::vector<std::string>& words);
-
-}  // namespace deadheat::apps
+}  // namespace deadheat::pipeline

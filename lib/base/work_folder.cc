@@ -1,8 +1,8 @@
-#include "apps/work_folder.h"
+#include "lib/base/work_folder.h"
 
 #include <cstdlib>
 
-namespace deadheat::apps {
+namespace deadheat {
 
 Result<std::unique_ptr<WorkFolder>> WorkFolder::create() {
   const char* base = std::getenv("TMPDIR");
@@ -14,4 +14,4 @@ Result<std::unique_ptr<WorkFolder>> WorkFolder::create() {
   return error;
 }
 
-}  // namespace deadheat::apps
+}  // namespace deadheat

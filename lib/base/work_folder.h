@@ -8,7 +8,7 @@
 #include "lib/base/result.h"
 #include "lib/base/temporary_folder.h"
 
-namespace deadheat::apps {
+namespace deadheat {
 
 class WorkFolder {
  public:
@@ -24,4 +24,4 @@ class WorkFolder {
   TemporaryFolder folder_;
 };
 
-}  // namespace deadheat::apps
+}  // namespace deadheat

@@ -1,4 +1,4 @@
-#include "apps/launch.h"
+#include "lib/pipeline/launch.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -16,19 +16,19 @@
 #include <cstring>
 #include <filesystem>
 
-#include "apps/verb.h"
 #include "lib/base/descendants.h"
 #include "lib/base/environment.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/live/instrumented.h"
 
-namespace deadheat::apps {
+namespace deadheat::pipeline {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMs = 200;
-constexpr double kGrace_s = 2;  // at most, between asking to end and killing
+constexpr int kNoResources = 77;  // the machine could not, the program may be good
+constexpr double kGrace_s = 2;    // at most, between asking to end and killing
 constexpr std::array kForwarded = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t g_child = 0;
@@ -133,7 +133,7 @@ bool watch(pid_t child, const Launch& what) {
 }
 
 Error cannot_run(const std::string& program, int error, int& code) {
-  code = error == ENOENT ? 127 : error == ENOMEM || error == EAGAIN ? int{kCannotRun} : 126;
+  code = error == ENOENT ? 127 : error == ENOMEM || error == EAGAIN ? kNoResources : 126;
   if (error == ENOENT) return {"cannot find " + program, "is it built, or in PATH?"};
   return {"cannot run " + program + ": " + std::strerror(error),
           error == ENOEXEC ? "is it a program? a script needs a first line such as #!/bin/sh" : ""};
@@ -201,22 +201,4 @@ std::string library_path(const std::string& folder) {
   return before == nullptr || before[0] == '\0' ? folder : folder + ":" + before;
 }
 
-std::string shell_quoted(const std::vector<std::string>& words) {
-  std::string out;
-  for (const std::string& word : words) {
-    if (!out.empty()) out += ' ';
-    const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](unsigned char c) {
-      return std::isalnum(c) != 0 || std::strchr("_-./=:,+@%", c) != nullptr;
-    });
-    if (plain) {
-      out += word;
-      continue;
-    }
-    out += '\'';
-    for (const char c : word) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-    out += '\'';
-  }
-  return out;
-}
-
-}  // namespace deadheat::apps
+}  // namespace deadheat::pipeline

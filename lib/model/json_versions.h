@@ -1,0 +1,13 @@
+// Findings files of earlier versions, brought to what the model says today
+// (docs/formats/findings.md has the table of versions).
+#pragma once
+
+#include <cstdint>
+
+#include "lib/model/finding.h"
+
+namespace deadheat::model {
+
+void bring_up_to_date(FindingsFile& file, uint64_t version);
+
+}  // namespace deadheat::model

@@ -1,0 +1,86 @@
+#include "lib/pipeline/captured.h"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+
+#include "lib/base/file.h"
+#include "lib/base/time_budget.h"
+#include "lib/campaign/children.h"
+#include "lib/pipeline/stop_signals.h"
+
+namespace deadheat::pipeline {
+namespace {
+
+constexpr int kPollMs = 100;
+constexpr double kLeastGrace_s = 0.2, kMostGrace_s = 2;
+
+// Asks the command to end, and ends it if it does not.
+class Ending {
+ public:
+  Ending(campaign::Children& children, double limit_s)
+      : children_(children), grace_s_(std::clamp(limit_s / 4, kLeastGrace_s, kMostGrace_s)) {}
+  bool begun() const { return begun_; }
+  void go_on() {
+    const auto now = Clock::now();
+    if (!begun_) {
+      begun_ = true;
+      since_ = now;
+      children_.tell_all(StopSignals::stopped() ? SIGINT : SIGTERM);
+    }
+    const double waited_s = std::chrono::duration<double>(now - since_).count();
+    if (StopSignals::insists() || waited_s >= grace_s_) children_.end_all();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  campaign::Children& children_;
+  const double grace_s_;
+  Clock::time_point since_;
+  bool begun_ = false;
+};
+
+}  // namespace
+
+std::string self_folder() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).parent_path().string();
+}
+
+Result<CapturedEnd> run_captured(const Captured& what) {
+  campaign::Children children;
+  campaign::ChildRequest request;
+  request.command = what.command;
+  request.environment = what.environment;
+  request.directory = what.directory;
+  request.input = what.input;
+  request.folder = what.work + "/step";
+  request.keep_output = false;  // a program that prints without end is not ended for it
+  std::error_code error;
+  std::filesystem::create_directory(request.folder, error);
+  const TimeBudget limit(std::max(what.limit_s, 0.001));  // 0 would be none
+  if (const Status started = children.start(0, request); !started) return started.error();
+  Ending end(children, what.limit_s);
+  std::vector<campaign::Children::Ended> ended;
+  while (ended.empty() && children.running() > 0) {
+    ended = children.wait(kPollMs);
+    if (what.poll) what.poll();
+    if (ended.empty() && (StopSignals::stopped() || limit.over())) end.go_on();
+  }
+  CapturedEnd out;
+  out.cut = end.begun();
+  out.seconds = limit.used_s();
+  if (ended.empty()) return out;
+  const campaign::ChildResult& result = ended[0].result;
+  if (result.too_much_output)
+    return Error{"the program wrote more than " +
+                     std::to_string(campaign::Children::kMostOutput >> 20) +
+                     " MiB to standard error and was ended",
+                 "2>/dev/null in a script around it"};
+  out.status = result.signal != 0 ? 128 + result.signal : result.status;
+  if (auto errors = read_file(request.folder + "/err")) out.errors = std::move(errors).value();
+  return out;
+}
+
+}  // namespace deadheat::pipeline

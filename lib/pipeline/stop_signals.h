@@ -1,0 +1,22 @@
+// Ctrl-C and the like, while it lives: asks to stop instead of ending us.
+#pragma once
+
+#include <memory>
+
+namespace deadheat::pipeline {
+
+class StopSignals {
+ public:
+  StopSignals();
+  ~StopSignals();
+  StopSignals(const StopSignals&) = delete;
+  StopSignals& operator=(const StopSignals&) = delete;
+  static bool stopped();
+  static bool insists();  // was said more than once
+
+ private:
+  struct Before;
+  std::unique_ptr<Before> before_;
+};
+
+}  // namespace deadheat::pipeline
