@@ -89,7 +89,8 @@ class Pusher {
       model::add_finding(file, finding);
       if (file.findings.size() != 1) continue;
       merged = std::move(file.findings[0]);
-      if (!(merged.candidate == known->candidate)) learn(number, merged.candidate);
+      if (merged.candidate != known->candidate || merged.suspicions != known->suspicions)
+        learn(number, merged);
       return number;
     }
     return 0;
@@ -101,11 +102,12 @@ class Pusher {
               {program_, key, number});
   }
 
-  void learn(int64_t number, const model::Candidate& candidate) {
+  void learn(int64_t number, const model::Finding& finding) {
+    const model::Candidate& candidate = finding.candidate;
     on_.run(
         "UPDATE races SET document=$3, title=$4, place=$5, display=$6 WHERE program=$1 AND "
         "number=$2",
-        {program_, number, to_document(candidate), shortened(model::title(candidate)),
+        {program_, number, to_document(finding), shortened(model::title(candidate)),
          place_of(candidate), model::display_id(candidate)});
     add_keys(number, candidate);
   }
@@ -126,7 +128,7 @@ class Pusher {
         "coalesce((SELECT min(turn) FROM races WHERE program=$1 AND proved=0 AND state='open'),0),"
         "$8,0,0,0,$9,$9",
         {program_, number, model::display_id(candidate), std::string(model::name(candidate.kind)),
-         shortened(model::title(candidate)), place_of(candidate), to_document(candidate), shuffle(),
+         shortened(model::title(candidate)), place_of(candidate), to_document(finding), shuffle(),
          now_ms_});
     add_keys(number, candidate);
     note_history(on_, program_, number, "found", who_.credential, now_ms_);

@@ -77,7 +77,8 @@ void judge_again(Statements& on, const std::string& program, int64_t number,
 // The evidence of a race that stands, each with who said it.
 std::vector<crowd::Said> evidence_of(Statements& on, const std::string& program, int64_t number);
 
-std::string to_document(const model::Candidate& candidate);
+// The candidate and why finders suspect it; evidence has rows of its own.
+std::string to_document(const model::Finding& finding);
 std::string to_document(const model::Candidate& candidate, const model::Evidence& evidence);
 std::optional<model::Finding> from_document(const std::string& document);
 

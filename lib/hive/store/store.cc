@@ -61,9 +61,9 @@ void note_history(Statements& on, const std::string& program, int64_t number,
       {program, number, now_ms, what, detail});
 }
 
-std::string to_document(const model::Candidate& candidate) {
+std::string to_document(const model::Finding& finding) {
   model::FindingsFile file;
-  file.findings.push_back({candidate, {}});
+  file.findings.push_back({finding.candidate, {}, finding.suspicions});
   return model::to_json(file);
 }
 

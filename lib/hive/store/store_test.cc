@@ -119,6 +119,21 @@ TEST_F(StoreTest, findings_are_known_again) {
   EXPECT_EQ(store_->totals("other")->races, 0);
 }
 
+TEST_F(StoreTest, suspicions_of_several_finders_stay_with_the_race) {
+  model::FindingsFile file = races(1);
+  for (const char* finder : {"scan", "hybrid"}) {
+    model::Suspicion suspicion;
+    suspicion.id = suspicion.finder = finder;
+    suspicion.why = "no lock in common";
+    file.findings[0].suspicions = {suspicion};
+    push(file);
+  }
+  auto race = store_->race("shop", 1);
+  ASSERT_TRUE(race.ok() && *race);
+  EXPECT_EQ((*race)->finding.suspicions.size(), 2U);
+  EXPECT_EQ(row(1).verdict, "unknown");
+}
+
 TEST_F(StoreTest, pushed_evidence_counts_once_and_by_who_pushed_it) {
   model::FindingsFile file = races(1);
   model::Evidence& e = file.findings[0].evidence.emplace_back();
