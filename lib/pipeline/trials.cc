@@ -22,7 +22,7 @@ std::string absolute(const std::string& path) {
   return error ? path : full.lexically_normal().string();
 }
 
-// As the origin keeps it, so that a replay needs nothing else.
+// The command line as reports show it; a replay reads the origin's target instead.
 std::vector<std::string> words_of(const TrialOptions& options, const std::string& directory) {
   std::vector<std::string> words = {"--strategy", options.strategy,
                                     "--seed",     std::to_string(options.seed),
