@@ -94,9 +94,11 @@ class Watch(Watching):
     @unittest.skipUnless(os.path.exists(COMPILER), "no deadheat-cc beside the tool")
     def test_one_pair_is_one_row_whoever_saw_it(self):
         """A collision that proves nothing, the run's race and the scheduler's are one finding."""
-        subprocess.run([COMPILER, "-O1", "-g", "-pthread", "-DRACE", os.path.join(PROGRAMS, "rwrace.c"), "-o",
+        subprocess.run([COMPILER, "-O1", "-g1", "-pthread", "-DRACE", os.path.join(PROGRAMS, "rwrace.c"), "-o",
                         self.path("hooked")], check=True)
         self.watch("--budget", "10%", "--findings", "w.json", "--", self.path("hooked"), "2")
+        with open(self.path("w.json"), encoding="utf-8") as file:  # lines, but no types: either side may be atomic
+            self.assertEqual({one["kind"] for one in json.load(file)["findings"]}, {"collision"})
 
         def tool(*words):
             return subprocess.run([TOOL, *words], capture_output=True, text=True, check=False, timeout=120, cwd=self.folder)
