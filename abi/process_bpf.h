@@ -1,4 +1,4 @@
-// What kernel/bpf/process.bpf.c and lib/process/bpf/bpf_source.cc share besides the events:
+// What kernel/bpf/process.bpf.c and lib/process/sources/bpf/bpf_source.cc share besides the events:
 // settings, counters, the state of a task. Both come from one build, so nothing here has a version.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 #define DEADHEAT_BPF_SYSCALLS 512u  // numbers at or above it are counted in the last slot
 
-// What to attach to a call: lib/process/syscall_table.h's Capture bits (bpf_source.cc checks that
-// they are the same), and above them what else the programs must know of it.
+// What to attach to a call: lib/process/recording/syscall_table.h's Capture bits (bpf_source.cc
+// checks that they are the same), and above them what else the programs must know of it.
 enum deadheat_bpf_spec {
   DEADHEAT_BPF_PATH0 = 1u << 0,
   DEADHEAT_BPF_PATH1 = 1u << 1,

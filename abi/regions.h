@@ -52,6 +52,12 @@ int __deadheat_region_begin_indirect(const void* callee, const void** known,
 /* `result`: the pointer that the callee returned, or null. */
 void __deadheat_region_end(const void* result);
 
+/* Before a loop that does not synchronise: it will access `kind & 0xff` bytes (and write them, with
+ * DEADHEAT_LOOP_WRITES) at begin, begin + stride and so on, `count` times. Returns 1 if that was
+ * looked at: then the checks in the loop are skipped. The place is the caller. */
+#define DEADHEAT_LOOP_WRITES 0x100
+int __deadheat_loop(const void* begin, long stride, unsigned long count, unsigned long kind);
+
 /* The start addresses of the instrumented functions of one object: its part of section
  * deadheat_functions. Called by a constructor of the object before the program's own constructors,
  * and by a destructor. Entries may be null: of an inline function another object's copy was kept.

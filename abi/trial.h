@@ -5,18 +5,18 @@
 
 #define DHT_FIRST_LINE "deadheat-trial 1"
 
-// X(name, object, meaning): `object` is the runtime's `const Strategy`
-// (runtime/schedule/strategy.h).
-#define DHT_STRATEGIES(X)                                                        \
-  X(race_directed, race_directed, "holds threads back at the candidate's sites") \
-  X(random, random_walk, "any thread, at each point")                            \
-  X(pct, pct, "priorities that change at few points")                            \
-  X(pos, pos, "priorities that are drawn anew for accesses that race")           \
-  X(serial, serial, "nobody is interrupted")                                     \
-  X(replay, replay, "as the log that `follow` names; one that diverged goes on with `random`")
+// X(name, object, chosen_by, meaning): `object` is the runtime's `const Strategy`
+// (runtime/schedule/strategy.h); chosen_by: a user may name it, or only the host does.
+// clang-format off
+#define DHT_STRATEGIES(X) \
+  X(race_directed, race_directed, user, "holds threads back at the candidate's sites") \
+  X(random, random_walk, user, "any thread, at each point") \
+  X(pct, pct, user, "priorities that change at few points") \
+  X(pos, pos, user, "priorities that are drawn anew for accesses that race") \
+  X(serial, serial, host, "nobody is interrupted") \
+  X(replay, replay, host, "as the log that `follow` names; one that diverged goes on with `random`")
 
 // X(key, type, values, meaning). Types: number, text (the rest of the line), flag (1), site.
-// clang-format off
 #define DHT_KEYS(X) \
   X(strategy, text, "NAME", "STRATEGIES") \
   X(seed, number, "N", "all choices come from it") \

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define DHV_MAGIC 0x3145474150564844ULL /* "DHVPAGE1" */
-#define DHV_VERSION 1
+#define DHV_VERSION 2
 #define DHV_NAME "deadheat-validate" /* of the memory file */
 #define DHV_JOBS 16
 #define DHV_MAX_SITES 65535
@@ -113,6 +113,8 @@ struct dhv_counters {
   uint64_t sampled_out; /* accesses of hot sites that inference passed over */
   uint64_t rested;      /* times that inference left a site where nothing changed any more */
   uint64_t leases_over; /* jobs that were dropped: their validator did not come back */
+  uint64_t no_module;   /* modules or places that the tables could not take: their sites stay off */
+  uint64_t unwatched;   /* first accesses that began no watch: too many were watched */
 };
 
 struct dhv_page {
@@ -136,7 +138,6 @@ struct dhv_page {
   uint32_t standstill_us; /* the longest that a thread is held back in a second; 0: no limit */
   uint32_t unused_control[13];
   struct dhv_counters counters;
-  uint32_t unused_counters[4];
   struct dhv_job jobs[DHV_JOBS];
 };
 
@@ -175,6 +176,15 @@ enum {
   DHV_FATE_GONE =
       3 /* its function is compiled here, the access is not: optimised away, or edited */
 };
+
+/* --- Programs that were built for detection instead (plain deadheat-cc, gcc or clang): a file that
+ * option validate_sites names says which calls of their hooks stand for sites. Text:
+ *
+ *   list FINGERPRINT SITES PAIRS PLACES      hex; with site 0; lines that follow
+ *   pair SITE SITE                           a candidate
+ *   place SITE OFFSET BUILD_ID PATH          file address (hex) within the call of the hook
+ */
+#define DHV_SITES_FIRST_LINE "deadheat-validate-sites 1"
 
 /* Bits of the `what` of an access. Above them: its size. */
 enum {

@@ -29,10 +29,21 @@ struct AnalyzeArguments {
   OutputOptions output;
 };
 
-const std::map<std::string, EngineKind> kEngines{{"hb", EngineKind::kHappensBefore},
-                                                 {"hybrid", EngineKind::kHybrid},
-                                                 {"rdit", EngineKind::kRdit},
-                                                 {"orders", EngineKind::kOrders}};
+std::map<std::string, EngineKind> engine_names() {
+  std::map<std::string, EngineKind> names;
+  for (const analysis::Engine& engine : analysis::engines())
+    names.emplace(engine.name, engine.kind);
+  return names;
+}
+
+std::string engine_help() {
+  std::string text;
+  for (const analysis::Engine& engine : analysis::engines())
+    text +=
+        (text.empty() ? "" : "; ") + std::string(engine.name) + ": " + std::string(engine.summary);
+  return text;
+}
+
 const std::map<std::string, Edges> kEdges{{"full", Edges::kFull}, {"paper", Edges::kPaper}};
 const std::map<std::string, Missing> kMissing{
     {"rdit", Missing::kRdit}, {"ignore", Missing::kIgnore}, {"naive", Missing::kNaive}};
@@ -48,7 +59,7 @@ std::vector<std::string> names(const Table& table) {
 
 analysis::Options engine_options(const AnalyzeArguments& arguments) {
   analysis::Options options;
-  options.engine = kEngines.at(arguments.engine);
+  options.engine = engine_names().at(arguments.engine);
   options.edges = kEdges.at(arguments.edges);
   options.missing = kMissing.at(arguments.missing);
   options.globals = kGlobals.at(arguments.globals);
@@ -62,7 +73,6 @@ int run_analyze(const AnalyzeArguments& arguments) {
   pipeline::AnalyzeOptions options;
   options.trace = arguments.trace;
   options.engine = engine_options(arguments);
-  options.engine_word = arguments.engine;
   options.jobs = arguments.jobs;
   options.ignore_gaps = arguments.ignore_gaps;
   Result<model::FindingsFile> findings = model::FindingsFile{};
@@ -76,14 +86,8 @@ int run_analyze(const AnalyzeArguments& arguments) {
 }
 
 void add_engine_options(CLI::App& app, AnalyzeArguments& arguments) {
-  app.add_option(
-         "--engine", arguments.engine,
-         "hb: happens-before races of this execution; hybrid: candidates that another schedule may "
-         "show (disjoint locksets); rdit: happens-before that knows of uninstrumented regions; "
-         "orders: "
-         "lock acquisitions and atomic accesses whose order may be another one, to confirm for "
-         "failures")
-      ->check(CLI::IsMember(names(kEngines)))
+  app.add_option("--engine", arguments.engine, engine_help())
+      ->check(CLI::IsMember(names(engine_names())))
       ->capture_default_str();
   app.add_option("--edges", arguments.edges,
                  "hybrid: paper takes only the order of start, join and notify; full also that of "

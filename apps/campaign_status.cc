@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "apps/say.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 
 namespace deadheat::apps {
@@ -28,12 +29,15 @@ std::string clock_words(double seconds) {
 
 }  // namespace
 
-std::string status_words(const campaign::Progress& progress) {
-  std::string text =
-      std::to_string(progress.decided) + " of " + std::to_string(progress.candidates) +
-      " candidates decided, " + std::to_string(progress.confirmed) + " confirmed, " +
-      std::to_string(progress.harmful) + " harmful; " + with_thousands(progress.trials) + " trials";
-  if (progress.trials == 0 || progress.seconds <= 0) return text;
+std::string status_words(const confirm::Progress& progress) {
+  std::string text = std::to_string(progress.decided) + " of " +
+                     std::to_string(progress.candidates) + " candidates decided, " +
+                     std::to_string(progress.confirmed) + " confirmed, " +
+                     std::to_string(progress.harmful) + " harmful";
+  if (progress.diverged > 0) text += ", " + std::to_string(progress.diverged) + " diverged";
+  if (progress.trials == 0) return text;
+  text += "; " + with_thousands(progress.trials) + " trials";
+  if (progress.seconds <= 0) return text;
   const double rate = static_cast<double>(progress.trials) / progress.seconds;
   char more[48];
   std::snprintf(more, sizeof more, ", %.1f a second", rate);
@@ -45,17 +49,19 @@ std::string status_words(const campaign::Progress& progress) {
 
 CampaignStatus::CampaignStatus() : live_(::isatty(STDERR_FILENO) == 1), last_(Clock::now()) {}
 
-void CampaignStatus::update(const campaign::Progress& progress) {
+void CampaignStatus::update(const confirm::Progress& progress) {
   const auto now = Clock::now();
   if (now - last_ < (live_ ? Clock::duration(kLiveEvery) : Clock::duration(kPlainEvery))) return;
   last_ = now;
-  std::string text = progress.stage == "trials" ? status_words(progress) : progress.stage;
+  std::string text = progress.stage == confirm::Stage::kTrials
+                         ? status_words(progress)
+                         : "runs without interference, " + clock_words(progress.seconds);
   if (!live_) {
     apps::say("%s\n", text.c_str());
     return;
   }
   if (!progress.current.empty()) text += " | " + progress.current;
-  std::fprintf(stderr, "\r\033[K%s", text.substr(0, columns() - 1).c_str());
+  std::fprintf(stderr, "\r\033[K%s", printable(text.substr(0, columns() - 1)).c_str());
   shown_ = true;
 }
 

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <string>
 
-#include "lib/campaign/campaign.h"
+#include "lib/confirm/confirmer.h"
 
 namespace deadheat::apps {
 
@@ -16,7 +16,7 @@ class CampaignStatus {
   CampaignStatus(const CampaignStatus&) = delete;
   CampaignStatus& operator=(const CampaignStatus&) = delete;
 
-  void update(const campaign::Progress& progress);
+  void update(const confirm::Progress& progress);
   void say(const std::string& line);
   void end();
 
@@ -28,6 +28,6 @@ class CampaignStatus {
 };
 
 // "2 of 5 candidates decided, 1 confirmed, 1 harmful; 120 trials, 40.0 a second, at most 0:07 left"
-std::string status_words(const campaign::Progress& progress);
+std::string status_words(const confirm::Progress& progress);
 
 }  // namespace deadheat::apps

@@ -15,7 +15,7 @@ const std::vector<CatalogEntry>& catalog() {
       {then, replay_verb()},   {then, report_verb()},  {then, symbolize_verb()},
       {then, hive_verb()},     {then, agent_verb()},   {then, trace_verb()},
       {then, verify_verb()},   {then, doctor_verb()},  {"", man_verb()},
-      {"", completion_verb()},
+      {"", completion_verb()}, {"", worker_verb()},
   };
   return entries;
 }

@@ -28,5 +28,6 @@ std::string main_help();
 
 Verb man_verb();
 Verb completion_verb();
+Verb worker_verb();
 
 }  // namespace deadheat::apps

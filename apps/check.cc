@@ -17,6 +17,7 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/base/time_budget.h"
+#include "lib/base/trust.h"
 #include "lib/base/work_folder.h"
 #include "lib/pipeline/captured.h"
 #include "lib/pipeline/find.h"
@@ -92,7 +93,7 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
 
 // A trial that was directed at it failed, and is to be repeated.
 bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsFile& file) {
-  const std::string key = campaign::candidate_key(finding.candidate);
+  const std::string key = schedule::candidate_key(finding.candidate);
   return std::any_of(file.findings.begin(), file.findings.end(), [&](const model::Finding& one) {
     return one.candidate.kind == model::CandidateKind::kFailure &&
            std::any_of(one.evidence.begin(), one.evidence.end(), [&](const model::Evidence& e) {
@@ -149,11 +150,16 @@ void note_not_done(pipeline::Found& found) {
 
 int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeBudget& budget) {
   say("confirming %zu\n", found.file.findings.size());
+  // Suspicions of a scan are many: two confirmers, and whoever proves one first.
+  arguments.trials.validate = arguments.find.scan;
   const pipeline::Known known{.took_s = found.took_s,
                               .never_ended = found.timed_out && found.took_s == 0};
   auto outcome = confirm_findings(found.file, arguments.trials, arguments.output.findings, "check",
                                   budget, known);
-  if (!outcome) return fail(outcome.error(), kCannotRun);
+  if (!outcome) {  // a full disk, say: what was found before is not lost with it
+    report(arguments, found.file);
+    return fail(outcome.error(), kCannotRun);
+  }
   std::fprintf(
       stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
       outcome->stopped || outcome->out_of_time ? "; not finished: deadheat confirm goes on" : "");
@@ -163,6 +169,7 @@ int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeB
 
 int run_check(CheckArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
+  if (const Status own = check_checker(arguments.trials.checker); !own) return fail(own.error());
   const auto work = WorkFolder::create();
   if (!work) return fail(work.error(), kCannotRun);
   std::error_code error;
@@ -222,8 +229,8 @@ Verb check_verb() {
                 "--orders", arguments->find.orders,
                 "also try other orders of lock acquisitions and atomic accesses, for failures");
             app.add_flag("--static", arguments->find.scan,
-                         "also try what deadheat scan suspects; the program must be built with "
-                         "deadheat-cc --scan");
+                         "also try what deadheat scan suspects, by scheduling and by validating; "
+                         "the program must be built with deadheat-cc --scan");
             app.add_option("--runs", arguments->find.runs,
                            "run the program up to so often while no candidate is found, if that "
                            "takes less than a tenth of --time")

@@ -16,11 +16,11 @@
 #include "lib/base/work_folder.h"
 #include "lib/model/json.h"
 #include "lib/pipeline/launch.h"
-#include "lib/process/bpf/bpf_source.h"
 #include "lib/process/sandbox/sandbox.h"
+#include "lib/process/sources/bpf/bpf_source.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
-#include "lib/sampler/ptrace/probe.h"
+#include "lib/sampler/backend/ptrace/probe.h"
 #include "lib/symbols/symbolizer.h"
 #include "lib/trace/container_source.h"
 #include "lib/trace/writer.h"
@@ -124,21 +124,21 @@ std::optional<std::string> schedules_canary() {
   options.program = {std::filesystem::path(detect.value()).parent_path() / "canary"};
   const auto target = pipeline::make_target(options);
   if (!target) return target.error().message;
-  campaign::TrialRequest request;
+  schedule::TrialRequest request;
   request.strategy = "serial";
   const std::string folder = work.value()->path() + "/trial";
-  const auto child = campaign::prepare(target.value(), request, folder, kCanarySeconds);
+  const auto child = schedule::prepare(target.value(), request, folder, kCanarySeconds);
   if (!child) return child.error().message;
-  campaign::Children children;
-  if (const Status started = children.start(0, child.value()); !started)
-    return started.error().message;
-  std::vector<campaign::Children::Ended> ended;
-  while (ended.empty()) ended = children.wait(kCanarySeconds * 1000);
+  confirm::Children children;
+  const auto started = children.start(child.value());
+  if (!started) return started.error().message;
+  std::optional<confirm::ChildResult> ended;
+  while (!ended) ended = children.wait(started.value(), kCanarySeconds * 1000);
   symbols::Symbolizer symbolizer;
-  const campaign::TrialResult trial =
-      campaign::collect(target.value(), request, ended[0].result, folder, "doctor", symbolizer);
-  const bool alive = trial.started && trial.processes[0].mode == "schedule" &&
-                     !ended[0].result.timed_out && ended[0].result.signal == 0;
+  const schedule::TrialResult trial =
+      schedule::collect(target.value(), request, *ended, folder, "doctor", symbolizer);
+  const bool alive = trial.started && trial.processes[0].mode == "schedule" && !ended->timed_out &&
+                     ended->signal == 0;
   return alive ? std::nullopt : std::optional<std::string>(kRebuild);
 }
 
@@ -150,7 +150,7 @@ std::optional<std::string> has_all_runtimes() {
 
 // Not needed, but without it addresses differ from run to run, and so may executions.
 std::string replay_row() {
-  const campaign::Children children;
+  const confirm::Children children;
   return children.same_addresses() ? "addresses are the same in every run"
                                    : "without fixed addresses (optional: allow personality(2), "
                                      "which this container does not)";
@@ -219,7 +219,7 @@ std::string hive_row() {
 }
 
 std::optional<std::string> has_sandbox() {
-  const auto sandbox = process::Sandbox::create({});
+  const auto sandbox = process::sandbox::Sandbox::create({});
   if (sandbox) return std::nullopt;
   return sandbox.error().message +
          (sandbox.error().hint.empty() ? "" : ": " + sandbox.error().hint);
@@ -227,7 +227,7 @@ std::optional<std::string> has_sandbox() {
 
 // Optional too: without it processes are recorded by ptrace.
 std::string bpf_row() {
-  const Status works = process::check_bpf_source();
+  const Status works = process::sources::check_bpf_source();
   if (works) return "the bpf source records at full speed";
   return "without the bpf source: " + works.error().message + " (optional: " + works.error().hint +
          ")";

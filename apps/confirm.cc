@@ -8,6 +8,7 @@
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
+#include "lib/base/trust.h"
 #include "lib/model/candidate_list.h"
 
 namespace deadheat::apps {
@@ -21,6 +22,7 @@ struct ConfirmArguments {
 
 int run_confirm(ConfirmArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
+  if (const Status own = check_checker(arguments.trials.checker); !own) return fail(own.error());
   pipeline::settle_paths(arguments.trials);
   auto candidates = model::read_candidates(arguments.input);
   if (!candidates) return fail(candidates.error());

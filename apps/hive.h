@@ -14,11 +14,12 @@ struct HiveArguments {
   std::string database;                           // of a hive on this machine
   std::string url, token, token_file, authority;  // of one elsewhere
   std::string program, label, role = "agent", input, output = "-", format = "text";
-  std::string verdict, text, sort = "verdict", id, path;
+  std::string verdict, text, sort = "verdict", id, path, version, folder;
   std::string listen = "127.0.0.1:8700", certificate, key;
   bool trusted = false, insecure = false, quiet = false;
   uint64_t number = 0, limit = 100;
-  double days = 0;
+  double days = 0, polls_per_s = 100;
+  int patience_s = 15;
 };
 
 int64_t system_ms();
@@ -30,6 +31,23 @@ Result<std::unique_ptr<hive::store::Store>> open_store(const HiveArguments& argu
 Result<std::string> ask_hive(const HiveArguments& arguments, const std::string& method,
                              const std::string& path, const std::string& body = "");
 Result<std::string> token_of(const HiveArguments& arguments);
+
+// The same with the headers of the answer, whatever its status; bodies of builds are large.
+Result<hive::http::Response> call_hive(const HiveArguments& arguments, hive::http::Request request);
+
+// apps/hive_build.cc: signed builds.
+int hive_key(const HiveArguments& arguments);
+int hive_build(const HiveArguments& arguments);
+int hive_builds(const HiveArguments& arguments);
+int hive_fetch(const HiveArguments& arguments);
+// apps/hive_team.cc: web hooks, owners, races of another hive.
+int hive_hook(const HiveArguments& arguments);
+int hive_hooks(const HiveArguments& arguments);
+int hive_unhook(const HiveArguments& arguments);
+int hive_owners(const HiveArguments& arguments);
+int hive_import(const HiveArguments& arguments);
+int hive_control(const HiveArguments& arguments);
+int hive_suspects(const HiveArguments& arguments);
 
 int hive_push(const HiveArguments& arguments);
 int hive_list(const HiveArguments& arguments);

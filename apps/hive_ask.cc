@@ -61,6 +61,9 @@ Result<hive::http::Response> call(const HiveArguments& arguments, hive::http::Re
     hive::http::Client client;
     client.url = arguments.url;
     client.authority = arguments.authority;
+    client.most_bytes = hive::api::kMostBuildBytes;
+    constexpr int kPatience_s = 300;  // a build of 256 MB over a slow line
+    client.timeout_s = request.path.starts_with("/api/v1/builds/") ? kPatience_s : client.timeout_s;
     return client.call(request);
   }
   auto store = open_store(arguments, false);
@@ -94,6 +97,11 @@ std::string how_sure(const hive::api::RaceRow& race) {
 
 }  // namespace
 
+Result<hive::http::Response> call_hive(const HiveArguments& arguments,
+                                       hive::http::Request request) {
+  return call(arguments, std::move(request));
+}
+
 int64_t system_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
@@ -102,6 +110,9 @@ int64_t system_ms() {
 
 std::string database_of(const HiveArguments& arguments) {
   if (!arguments.database.empty()) return arguments.database;
+  // A URL may hold a password, and command lines are seen by everybody.
+  if (const char* named = std::getenv("DEADHEAT_HIVE_DATABASE"); named != nullptr && *named != 0)
+    return named;
   const char* data = std::getenv("XDG_DATA_HOME");
   const char* home = std::getenv("HOME");
   const std::string folder = data != nullptr && *data != 0
@@ -114,7 +125,7 @@ Result<std::unique_ptr<hive::store::Store>> open_store(const HiveArguments& argu
                                                        bool create) {
   const std::string path = database_of(arguments);
   std::error_code ignored;
-  if (create)
+  if (create && !hive::store::is_postgres(path))
     std::filesystem::create_directories(std::filesystem::path(path).parent_path(), ignored);
   std::random_device random;
   return hive::store::Store::open(path, create, (uint64_t{random()} << 32) | random());
@@ -155,7 +166,9 @@ int hive_push(const HiveArguments& arguments) {
   // stay.
   model::FindingsFile sent;
   sent.findings = file.value().findings;
-  auto body = ask_hive(arguments, "POST", "/api/v1/findings", model::to_json(sent));
+  const std::string version =
+      arguments.version.empty() ? "" : "?scan_of=" + hive::http::url_encoded(arguments.version);
+  auto body = ask_hive(arguments, "POST", "/api/v1/findings" + version, model::to_json(sent));
   if (!body) return fail(body.error(), kCannotRun);
   const auto answer = hive::api::decode_push_answer(body.value());
   if (!answer) return fail(answer.error(), kCannotRun);
@@ -211,7 +224,8 @@ int hive_show(const HiveArguments& arguments) {
 }
 
 int hive_export(const HiveArguments& arguments) {
-  auto body = ask_hive(arguments, "GET", "/api/v1/export");
+  auto body = ask_hive(arguments, "GET",
+                       arguments.format == "hive" ? "/api/v1/export?people=1" : "/api/v1/export");
   if (!body) return fail(body.error(), kCannotRun);
   std::string text = std::move(body).value();
   if (arguments.format == "sarif") {

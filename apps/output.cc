@@ -20,9 +20,9 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/model/json.h"
+#include "lib/report/formats.h"
 #include "lib/report/names.h"
 #include "lib/report/report.h"
-#include "lib/report/writers.h"
 
 namespace deadheat::apps {
 namespace {
@@ -31,7 +31,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kFailOn[] = {"candidate", "race", "harm"};  // as report::FailOn
 constexpr const char* kIncompleteWord = "incomplete";
-constexpr const char* kFormats[] = {"text", "json", "sarif", "junit", "html", "tsan", "github"};
 constexpr uint64_t kMostSourceBytes =
     8 << 20;  // generated sources are larger; nobody reads those in a report
 
@@ -39,15 +38,6 @@ struct Target {
   std::string format;
   std::string path;  // "-" is stdout, or stderr where the verb says so
 };
-
-std::string format_of(const std::string& path) {
-  static const std::map<std::string, std::string> kExtensions = {
-      {".html", "html"}, {".htm", "html"}, {".sarif", "sarif"}, {".json", "json"},
-      {".xml", "junit"}, {".txt", "text"}, {".log", "tsan"}};
-  if (path.ends_with(".sarif.json")) return "sarif";
-  const auto found = kExtensions.find(fs::path(path).extension().string());
-  return found == kExtensions.end() ? "" : found->second;
-}
 
 Result<std::vector<Target>> targets(const OutputOptions& options) {
   std::vector<Target> out;
@@ -57,10 +47,12 @@ Result<std::vector<Target>> targets(const OutputOptions& options) {
     Target target{i < options.formats.size() ? options.formats[i] : "",
                   i < options.outputs.size() ? options.outputs[i] : "-"};
     if (target.format.empty() && target.path == "-") target.format = "text";
-    if (target.format.empty()) target.format = format_of(target.path);
+    if (target.format.empty())
+      if (const report::Format* named = report::format_of_path(report::formats(), target.path))
+        target.format = named->name;
     if (target.format.empty())
       return Error{"cannot tell the format of " + target.path + " from its name",
-                   "add --format text, json, sarif, junit, html, tsan or github"};
+                   "add --format " + report::format_names(report::formats())};
     if (target.path == "-" && ++to_stdout == 2)
       return Error{"two reports would go to standard output", "give each --format its own -o FILE"};
     out.push_back(std::move(target));
@@ -135,14 +127,12 @@ size_t text_width(const OutputOptions& options, const std::string& path) {
 
 std::string render(const report::Report& report, const Target& target, const OutputOptions& options,
                    int exit_code) {
-  if (target.format == "json") return report::write_json(report);
-  if (target.format == "sarif") return report::write_sarif(report, {.exit_code = exit_code});
-  if (target.format == "junit") return report::write_junit(report);
-  if (target.format == "html") return report::write_html(report);
-  if (target.format == "tsan") return report::write_tsan(report);
-  if (target.format == "github") return report::write_github(report);
-  std::string text = report::write_text(report, {.colour = use_colour(options, target.path),
-                                                 .width = text_width(options, target.path)});
+  const report::Format* const format = report::find_format(report::formats(), target.format);
+  if (format == nullptr) return {};  // the options' check names the known ones
+  std::string text = format->write(report, {.style = {.colour = use_colour(options, target.path),
+                                                      .width = text_width(options, target.path)},
+                                            .exit_code = exit_code});
+  if (target.format != "text") return text;
   const char* actions = std::getenv("GITHUB_ACTIONS");
   if (target.path == "-" && actions != nullptr && std::string_view(actions) == "true")
     text += report::write_github(report);
@@ -180,7 +170,8 @@ report::Suppressions read_suppressions(const std::vector<std::string>& files, Pr
 }  // namespace
 
 void add_output_options(CLI::App& app, OutputOptions& options) {
-  std::vector<std::string> formats(std::begin(kFormats), std::end(kFormats));
+  std::vector<std::string> formats;
+  for (const report::Format& one : report::formats()) formats.emplace_back(one.name);
   app.add_option("--findings", options.findings, "write the findings as findings.json to this file")
       ->type_name("FILE");
   app.add_option("--format", options.formats,

@@ -20,9 +20,9 @@
 #include "lib/base/printable.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/text.h"
-#include "lib/process/bpf/bpf_source.h"
-#include "lib/process/findings.h"
-#include "lib/process/recording_check.h"
+#include "lib/process/findings/findings.h"
+#include "lib/process/recording/recording_check.h"
+#include "lib/process/sources/bpf/bpf_source.h"
 
 namespace deadheat::apps {
 namespace {
@@ -46,7 +46,7 @@ std::string claim_default_folder() {
   return folder;
 }
 
-std::string how_it_ended(const RecordingInfo& info) {
+std::string how_it_ended(const recording::RecordingInfo& info) {
   if (info.timed_out) return "ran out of time";
   if (info.signal != 0) return "was ended by signal " + std::to_string(info.signal);
   return "exit status " + std::to_string(info.status);
@@ -61,8 +61,9 @@ double most_for_recording_s(const TimeBudget& time) {
   return std::max(most_s, kLeast_s);  // 0 would be no limit
 }
 
-Result<RecordingInfo> record_command(ProcArguments& arguments, const std::string& folder) {
-  RecordRequest request;
+Result<recording::RecordingInfo> record_command(ProcArguments& arguments,
+                                                const std::string& folder) {
+  record::RecordRequest request;
   request.folder = folder;
   request.command = arguments.command;
   const double most_s = most_for_recording_s(arguments.time);
@@ -70,11 +71,12 @@ Result<RecordingInfo> record_command(ProcArguments& arguments, const std::string
   request.timeout_s = !limited ? arguments.timeout_s : std::isinf(most_s) ? 0 : most_s;
   request.sandbox = arguments.sandbox;
   request.without = arguments.without;
-  request.source = arguments.source == "bpf" ? SourceKind::kBpf : SourceKind::kPtrace;
+  request.source =
+      arguments.source == "bpf" ? record::SourceKind::kBpf : record::SourceKind::kPtrace;
   if (::isatty(0))
     std::fputs("deadheat: the command's standard input is empty: a terminal cannot be replayed\n",
                stderr);
-  auto info = record(request);
+  auto info = record::record(request);
   if (!info) return info.error();
   say("recorded %s events in %.2f s (%s), %s\n", with_thousands(info->events).c_str(),
       info->seconds, info->source.c_str(), how_it_ended(*info).c_str());
@@ -98,7 +100,7 @@ int fail_unrecorded(const std::string& folder, const Error& error) {
   return fail(error, kCannotRun);
 }
 
-int own_code(const RecordingInfo& info) {
+int own_code(const recording::RecordingInfo& info) {
   return info.timed_out ? kTimedOut : info.signal != 0 ? 128 + info.signal : info.status;
 }
 
@@ -113,8 +115,9 @@ int run_record(ProcArguments& arguments) {
 }
 
 int run_races(ProcArguments& arguments) {
-  if (const Status good = check_recording(arguments.recording); !good) return fail(good.error());
-  auto looked = look_for_races(arguments.recording, arguments.all);
+  if (const Status good = recording::check_recording(arguments.recording); !good)
+    return fail(good.error());
+  auto looked = trials::look_for_races(arguments.recording, arguments.all);
   if (!looked) return fail(looked.error());
   say_problems(looked->recording.problems());
   say_problems(looked->model->problems);
@@ -128,7 +131,8 @@ void say_problems(const std::vector<std::string>& problems) {
   for (const std::string& line : problems) say("warning: %s\n", line.c_str());
 }
 
-void say_missing_permissions(const RecordingInfo& info, const Permissions& allowed) {
+void say_missing_permissions(const recording::RecordingInfo& info,
+                             const sandbox::Permissions& allowed) {
   const std::vector<std::string> names = allowed.names();
   for (const std::string& one : info.allowed)
     if (std::find(names.begin(), names.end(), one) == names.end())
@@ -142,11 +146,11 @@ void show_streams(const std::string& folder) {
   }
 }
 
-std::string races_text(const LookedAt& looked, size_t limit) {
-  const ProcessRaces& found = looked.races;
+std::string races_text(const trials::LookedAt& looked, size_t limit) {
+  const races::ProcessRaces& found = looked.races;
   std::string text;
   size_t shown = 0;
-  for (const ProcessRace& race : found.races) {
+  for (const races::ProcessRace& race : found.races) {
     if (limit > 0 && shown == limit) break;
     shown++;
     text += "race " + std::to_string(shown) + "  on " + looked.model->objects[race.object].name +
@@ -154,7 +158,8 @@ std::string races_text(const LookedAt& looked, size_t limit) {
             (race.duplicates > 0 ? ", " + with_thousands(race.duplicates) + " more like it" : "") +
             "\n";
     for (const uint32_t anchor : race.anchors)
-      text += "    " + describe_node(*looked.model, looked.recording, anchor) + "  (process " +
+      text += "    " + effects::describe_node(*looked.model, looked.recording, anchor) +
+              "  (process " +
               std::to_string(looked.model->tasks[looked.model->nodes[anchor].task].process) + ")\n";
   }
   text += with_thousands(found.races.size()) + " races of " + with_thousands(found.pairs) +
@@ -182,7 +187,17 @@ void add_allow_option(CLI::App& app, ProcArguments& arguments) {
          "what the command may do beyond what ordinary programs need; machine: all that root may")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(permission_names()));
+      ->check(CLI::IsMember(sandbox::permission_names()));
+}
+
+void add_bound_options(CLI::App& app, ProcArguments& arguments) {
+  app.add_option("--most-processes", arguments.sandbox.most_processes,
+                 "processes that a run of the command may have at a time")
+      ->check(CLI::Range(4, 4'000'000));
+  app.add_option("--most-memory", arguments.most_memory_mb,
+                 "memory of a run, with the files that it changes there; 0: half of the machine's")
+      ->type_name("MB")
+      ->check(CLI::Range(0, 1 << 24));
 }
 
 void add_sandbox_options(CLI::App& app, ProcArguments& arguments) {
@@ -212,7 +227,7 @@ CLI::App* add_sub(CLI::App& app, const char* name, const char* summary) {
 
 // Races are found best in a run that ends well, and a command that races fails now and then. So a
 // short run that failed is recorded anew; if it fails each time, the last one has to do.
-Result<RecordingInfo> record_clean(ProcArguments& arguments) {
+Result<recording::RecordingInfo> record_clean(ProcArguments& arguments) {
   constexpr int kMost = 4;
   constexpr double kShort_s = 10;
   for (int recordings = 1;; recordings++) {
@@ -233,6 +248,8 @@ Result<RecordingInfo> record_clean(ProcArguments& arguments) {
 }
 
 int run_check(ProcArguments& arguments) {
+  if (const Status own = check_checkers(arguments.checkers, arguments.beside); !own)
+    return fail(own.error());
   const bool beside = !arguments.beside.empty();
   if (beside && arguments.timeout_s <= 0)
     return fail({"--checker-beside needs --timeout SECONDS: a server is recorded for so long", ""});
@@ -285,7 +302,10 @@ std::function<int()> setup_proc(CLI::App& app) {
                     "keep the recording and the failing runs in this new folder");
   add_sandbox_options(*check, *arguments);
   add_command(check, true);
-  for (CLI::App* const sub : {record, validate, check}) add_allow_option(*sub, *arguments);
+  for (CLI::App* const sub : {record, validate, check}) {
+    add_allow_option(*sub, *arguments);
+    add_bound_options(*sub, *arguments);
+  }
   for (CLI::App* const sub : {validate, check}) {
     add_validate_options(*sub, *arguments);
     add_output_options(*sub, arguments->output);
@@ -302,10 +322,12 @@ std::function<int()> setup_proc(CLI::App& app) {
                    "which finding of findings.json, as the report names it; without it, the worst")
       ->type_name("ID");
   add_allow_option(*replay, *arguments);
+  add_bound_options(*replay, *arguments);
   return [=] {
-    const auto allowed = parse_permissions(arguments->allow);
+    const auto allowed = sandbox::parse_permissions(arguments->allow);
     if (!allowed) return fail(allowed.error());
     arguments->sandbox.allow = allowed.value();
+    arguments->sandbox.most_memory = static_cast<uint64_t>(arguments->most_memory_mb) << 20;
     arguments->time = TimeBudget(arguments->time_s);
     if (record->parsed()) return run_record(*arguments);
     if (races->parsed()) return run_races(*arguments);

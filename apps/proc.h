@@ -7,8 +7,8 @@
 
 #include "apps/output.h"
 #include "lib/base/time_budget.h"
-#include "lib/process/campaign/looked_at.h"
-#include "lib/process/record.h"
+#include "lib/process/record/record.h"
+#include "lib/process/trials/looked_at.h"
 
 namespace CLI {
 class App;
@@ -21,7 +21,7 @@ struct ProcArguments {
   std::vector<std::string> command;
   std::string source = "ptrace";
   double timeout_s = 0;
-  process::SandboxOptions sandbox;
+  process::sandbox::SandboxOptions sandbox;
   std::vector<std::string> allow, without;
   bool all = false;
   size_t limit = 50;
@@ -32,21 +32,26 @@ struct ProcArguments {
   TimeBudget time{0};    // runs since the start of the command
   bool cut_off = false;  // the recording, since the time is limited
   std::vector<std::string> checkers, beside;
+  uint32_t most_memory_mb = 0;  // 0: half of the machine's
   bool verbose = false, restart = false;
   // replay
   std::string finding;
   OutputOptions output;
 };
 
-std::string races_text(const process::LookedAt& looked, size_t limit);
+std::string races_text(const process::trials::LookedAt& looked, size_t limit);
 
 void add_validate_options(CLI::App& app, ProcArguments& arguments);
 int run_validate(ProcArguments& arguments);
 int run_proc_replay(ProcArguments& arguments);
 
+// No checker's code may be another user's (lib/base/trust.h).
+Status check_checkers(const std::vector<std::string>& after,
+                      const std::vector<std::string>& beside);
+
 // Where a recorded command may do less now than it did.
-void say_missing_permissions(const process::RecordingInfo& info,
-                             const process::Permissions& allowed);
+void say_missing_permissions(const process::recording::RecordingInfo& info,
+                             const process::sandbox::Permissions& allowed);
 void say_problems(const std::vector<std::string>& problems);
 // What the command printed, where it would have printed it.
 void show_streams(const std::string& folder);

@@ -3,11 +3,11 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
-#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <map>
 
+#include "apps/campaign_status.h"
 #include "apps/proc.h"
 #include "apps/say.h"
 #include "apps/trials.h"
@@ -15,10 +15,11 @@
 #include "lib/base/printable.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/text.h"
+#include "lib/base/trust.h"
 #include "lib/model/finding_set.h"
 #include "lib/pipeline/stop_signals.h"
-#include "lib/process/findings.h"
-#include "lib/process/recording_check.h"
+#include "lib/process/findings/findings.h"
+#include "lib/process/recording/recording_check.h"
 
 namespace deadheat::apps {
 namespace {
@@ -26,38 +27,26 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-std::string progress_words(const ValidateProgress& now) {
-  char text[160];
-  if (now.branches == 0)
-    std::snprintf(text, sizeof text, "%s, %.0f s", now.doing.c_str(), now.seconds);
-  else
-    std::snprintf(text, sizeof text,
-                  "%zu of %zu branches, %zu harmful, %zu diverged, %.1f a second", now.done,
-                  now.branches, now.harmful, now.diverged,
-                  now.seconds > 0 ? static_cast<double>(now.done) / now.seconds : 0);
-  return text;
+constexpr const char* kOutcomes[] = {"harmful", "benign", "cannot happen", "not controlled"};
+
+size_t outcome_of(const trials::BranchResult& result) {
+  if (result.outcome == model::Outcome::kDivergedInfeasible) return 2;
+  if (result.outcome != model::Outcome::kRace) return 3;
+  return result.harmful() ? 0 : 1;
 }
 
-// One live line on a terminal; elsewhere a line every ten seconds.
-class StatusLine {
- public:
-  void update(const ValidateProgress& now) {
-    if (live_)
-      std::fprintf(stderr, "\r\033[Kdeadheat: %s", progress_words(now).c_str());
-    else if (now.seconds >= next_)
-      say("%s\n", progress_words(now).c_str());
-    if (now.seconds >= next_) next_ = now.seconds + 10;
+struct OutcomeCounts {
+  explicit OutcomeCounts(const trials::Validation& validation) {
+    for (const trials::BranchResult& result : validation.results) {
+      if (!result.ran) continue;
+      of[outcome_of(result)]++;
+      tried++;
+    }
   }
-  void end() {
-    if (live_) std::fputs("\r\033[K", stderr);
-  }
-
- private:
-  const bool live_ = ::isatty(2) != 0;
-  double next_ = 10;
+  size_t of[4] = {}, tried = 0;
 };
 
-model::FindingsFile to_file(const LookedAt& looked, const Validation& validation,
+model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Validation& validation,
                             const ProcArguments& arguments) {
   model::FindingsFile file;
   model::Origin origin;
@@ -68,22 +57,14 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   origin.problems = looked.recording.problems();
   origin.problems.insert(origin.problems.end(), validation.problems.begin(),
                          validation.problems.end());
-  size_t tried = 0, benign = 0, infeasible = 0, uncontrolled = 0, harmful = 0;
-  for (const BranchResult& result : validation.results) {
-    if (!result.ran) continue;
-    tried++;
-    benign += result.verdict == BranchVerdict::kBenign;
-    infeasible += result.verdict == BranchVerdict::kInfeasible;
-    uncontrolled += result.verdict == BranchVerdict::kUncontrolled;
-    harmful += result.verdict == BranchVerdict::kHarmful;
-  }
+  const OutcomeCounts counts(validation);
   origin.counters = {
       {"events", looked.recording.events().size(), "events in the recording", false},
-      {"branches", tried, "orders were tried", false},
-      {"harmful", harmful, "of them did harm", false},
-      {"benign", benign, "of them changed nothing that matters", false},
-      {"infeasible", infeasible, "of them cannot happen", false},
-      {"uncontrolled", uncontrolled, "orders could not be controlled", true, true},
+      {"branches", counts.tried, "orders were tried", false},
+      {"harmful", counts.of[0], "of them did harm", false},
+      {"benign", counts.of[1], "of them changed nothing that matters", false},
+      {"infeasible", counts.of[2], "of them cannot happen", false},
+      {"uncontrolled", counts.of[3], "orders could not be controlled", true, true},
       {"not_run", validation.not_run, "orders were not tried: no time left", true, true},
       {"not_compared", validation.not_compared,
        "orders failed, without a comparison with the recorded one: no time left", true, true},
@@ -98,32 +79,30 @@ model::FindingsFile to_file(const LookedAt& looked, const Validation& validation
   const std::string execution = fs::path(arguments.recording).filename().string();
   std::map<size_t, size_t>
       others;  // orders that break the same, by the result that stands for them
-  for (const Cause& cause : causes_of(validation)) others[cause.result] = cause.others;
+  for (const findings::Cause& cause : findings::causes_of(validation))
+    others[cause.result] = cause.others;
   model::FindingSet set(file);
   for (size_t i = 0; i < validation.results.size(); ++i) {
-    const BranchResult& result = validation.results[i];
-    const bool fails = result.verdict == BranchVerdict::kHarmful;
+    const trials::BranchResult& result = validation.results[i];
+    const bool fails = result.harmful();
     // Of deeper executions only those with a harmful order stay.
     if (!result.ran || result.of == nullptr || (fails && !others.contains(i))) continue;
     model::Finding finding =
-        to_finding(result.of->recording, *result.of->model,
-                   result.of->races.races[result.branch.race], validation.drawn);
-    finding.evidence.push_back(to_evidence(validation, i, execution, fails ? others[i] : 0));
+        findings::to_finding(result.of->recording, *result.of->model,
+                             result.of->races.races[result.branch.race], validation.drawn);
+    finding.evidence.push_back(
+        findings::to_evidence(validation, i, execution, fails ? others[i] : 0));
     set.add(std::move(finding));
   }
   return file;
 }
 
-std::string counts_text(const Validation& validation) {
-  size_t counts[4] = {}, tried = 0;
-  for (const BranchResult& result : validation.results) {
-    if (!result.ran) continue;
-    counts[static_cast<size_t>(result.verdict)]++;
-    tried++;
-  }
-  return with_thousands(tried) + " branches: " + with_thousands(counts[0]) + " harmful, " +
-         with_thousands(counts[1]) + " benign, " + with_thousands(counts[2]) + " cannot happen, " +
-         with_thousands(counts[3]) + " not controlled" +
+std::string counts_text(const trials::Validation& validation) {
+  const OutcomeCounts counts(validation);
+  std::string text = with_thousands(counts.tried) + " branches: ";
+  for (size_t i = 0; i < std::size(counts.of); i++)
+    text += (i == 0 ? "" : ", ") + with_thousands(counts.of[i]) + " " + kOutcomes[i];
+  return text +
          (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "") +
          (validation.not_compared > 0
               ? "; " + with_thousands(validation.not_compared) + " failed, not compared"
@@ -133,21 +112,20 @@ std::string counts_text(const Validation& validation) {
               : "");
 }
 
-void list_branches(const Validation& validation) {
-  static constexpr const char* kNames[] = {"harmful", "benign", "cannot happen", "not controlled"};
+void list_branches(const trials::Validation& validation) {
   const auto print = [](const std::string& line) {
     std::fputs((printable(line) + "\n").c_str(), stderr);
   };
-  for (const BranchResult& result : validation.results) {
+  for (const trials::BranchResult& result : validation.results) {
     if (!result.ran) continue;
-    std::fprintf(stderr, "%-14s on %s, %.0f ms%s\n", kNames[static_cast<size_t>(result.verdict)],
+    std::fprintf(stderr, "%-14s on %s, %.0f ms%s\n", kOutcomes[outcome_of(result)],
                  printable(result.object).c_str(), 1000 * result.seconds,
                  result.taken ? ", last time" : "");
     for (const std::string& call : result.calls) print("    " + call);
-    for (size_t at = result.after; at != kNoResult; at = validation.results[at].after)
+    for (size_t at = result.after; at != trials::kNoResult; at = validation.results[at].after)
       print("    after the other order on " + validation.results[at].object);
     if (!result.why.empty()) print("    " + result.why);
-    for (const Difference& one : result.differences)
+    for (const judge::Difference& one : result.differences)
       print("    > " + one.consequence.detail + (result.repeated ? "" : " (seen once)"));
   }
 }
@@ -182,16 +160,17 @@ std::string going_on(const ProcArguments& arguments) {
   return shell_quoted(words);
 }
 
-void say_taken(const Validation& validation) {
+void say_taken(const trials::Validation& validation) {
   size_t taken = 0;
-  for (const BranchResult& result : validation.results) taken += result.taken;
+  for (const trials::BranchResult& result : validation.results) taken += result.taken;
   if (taken > 0)
     say("%s of %s branches taken from the last time (--restart tries them "
         "again)\n",
         with_thousands(taken).c_str(), with_thousands(validation.results.size()).c_str());
 }
 
-void say_what_counts_for_nothing(const ProcArguments& arguments, const References& references) {
+void say_what_counts_for_nothing(const ProcArguments& arguments,
+                                 const trials::References& references) {
   if (references.failed_undisturbed > 0)
     say("warning: %zu of %zu undisturbed runs failed where the recording did "
         "not: such a failure counts only\n"
@@ -201,7 +180,7 @@ void say_what_counts_for_nothing(const ProcArguments& arguments, const Reference
   std::vector<std::string> checkers = arguments.checkers;
   checkers.insert(checkers.end(), arguments.beside.begin(), arguments.beside.end());
   for (size_t i = 0; i < references.checkers.size() && i < checkers.size(); i++) {
-    const CheckerRecord& record = references.checkers[i];
+    const trials::CheckerRecord& record = references.checkers[i];
     if (record.undisturbed_failed + record.serial_failed == 0) continue;
     say("warning: the checker %s fails in %zu of %zu undisturbed and %zu of %zu "
         "serial runs (%s)%s\n",
@@ -212,6 +191,14 @@ void say_what_counts_for_nothing(const ProcArguments& arguments, const Reference
 }
 
 }  // namespace
+
+Status check_checkers(const std::vector<std::string>& after,
+                      const std::vector<std::string>& beside) {
+  for (const std::vector<std::string>* some : {&after, &beside})
+    for (const std::string& checker : *some)
+      if (Status own = check_checker(checker); !own) return own;
+  return Ok{};
+}
 
 void add_validate_options(CLI::App& app, ProcArguments& arguments) {
   app.add_option("--undisturbed", arguments.undisturbed, "runs to compare with")
@@ -235,12 +222,15 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
 
 int run_validate(ProcArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
-  if (const Status own = check_own_recording(arguments.recording); !own) return fail(own.error());
-  auto looked = look_for_races(arguments.recording, arguments.all);
+  if (const Status own = recording::check_own_recording(arguments.recording); !own)
+    return fail(own.error());
+  auto looked = trials::look_for_races(arguments.recording, arguments.all);
   if (!looked) return fail(looked.error());
+  if (const Status own = check_checkers(arguments.checkers, arguments.beside); !own)
+    return fail(own.error());
   say_missing_permissions(looked->recording.info(), arguments.sandbox.allow);
   say("%s races to try\n", with_thousands(looked->races.races.size()).c_str());
-  ValidateOptions options;
+  trials::ValidateOptions options;
   options.undisturbed = arguments.undisturbed;
   options.depth = arguments.depth;
   options.most_branches = arguments.branches;
@@ -252,15 +242,11 @@ int run_validate(ProcArguments& arguments) {
   options.tool = this_build();
   options.sandbox = arguments.sandbox;
   options.checkers = {arguments.checkers, arguments.beside};
-  StatusLine status;
-  std::atomic<bool> stop = false;
+  CampaignStatus status;
   const pipeline::StopSignals signals;
-  options.stop = &stop;
-  options.progress = [&](const ValidateProgress& now) {
-    stop = pipeline::StopSignals::stopped();
-    status.update(now);
-  };
-  auto validation = validate(*looked, options);
+  options.stopped = [] { return pipeline::StopSignals::stopped(); };
+  options.progress = [&](const confirm::Progress& now) { status.update(now); };
+  auto validation = trials::validate(*looked, options);
   status.end();
   if (!validation) return fail(validation.error(), kCannotRun);
   say_what_counts_for_nothing(arguments, validation->references);

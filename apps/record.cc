@@ -3,12 +3,15 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 
 #include "apps/runtime_options.h"
 #include "apps/say.h"
 #include "apps/verb.h"
+#include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/text.h"
 #include "lib/live/instrumented.h"
 #include "lib/pipeline/launch.h"
@@ -26,9 +29,11 @@ struct RecordArguments {
 
 int nothing_recorded(const RecordArguments& arguments, const pipeline::Ended& ended) {
   const std::string& program = arguments.program[0];
-  const bool built = live::instrumented(live::find_program(program)) == live::Instrumented::kYes;
+  const bool built = live::instrumented(find_program(program)) == live::Instrumented::kYes;
+  const std::filesystem::path folder = std::filesystem::path(arguments.output).parent_path();
+  const std::string full = why_full(folder.empty() ? "." : folder.string());
   fail(built ? Error{program + " is instrumented, but nothing was recorded",
-                     "deadheat verify " + program}
+                     full.empty() ? "deadheat verify " + program : full}
              : Error{program + " is not instrumented: nothing was recorded",
                      "build it with CC=deadheat-cc CXX=deadheat-c++"});
   if (ended.timed_out) return kTimedOut;

@@ -10,20 +10,21 @@
 
 #include "apps/say.h"
 #include "apps/verb.h"
+#include "lib/base/find_program.h"
 #include "lib/base/printable.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/base/trust.h"
 #include "lib/base/work_folder.h"
-#include "lib/campaign/attach.h"
-#include "lib/campaign/expand.h"
 #include "lib/live/instrumented.h"
-#include "lib/live/places.h"
 #include "lib/model/enum_names.h"
 #include "lib/model/identity.h"
 #include "lib/model/json.h"
 #include "lib/pipeline/launch.h"
 #include "lib/pipeline/trials.h"
+#include "lib/places/expand.h"
+#include "lib/places/places.h"
+#include "lib/schedule/attach.h"
 
 namespace deadheat::apps {
 namespace {
@@ -65,7 +66,7 @@ int worth(const model::Evidence& evidence) {
 const model::Finding* directed_at(const model::FindingsFile& file, const Recorded& recorded) {
   if (recorded.finding->candidate.kind != model::CandidateKind::kFailure) return recorded.finding;
   for (const model::Finding& finding : file.findings)
-    if (campaign::candidate_key(finding.candidate) == recorded.how.candidate) return &finding;
+    if (schedule::candidate_key(finding.candidate) == recorded.how.candidate) return &finding;
   return nullptr;
 }
 
@@ -114,35 +115,35 @@ class FixedAddresses {
   const int before_;
 };
 
-std::string place_of(const campaign::Decision& decision, const campaign::TrialResult& trial,
+std::string place_of(const schedule::Decision& decision, const schedule::TrialResult& trial,
                      symbols::Symbolizer& symbolizer) {
   if (trial.processes.empty()) return {};
   const auto& modules = trial.processes.front().modules;
   const auto found = modules.find(decision.module);
   if (found == modules.end()) return {};
-  const live::Place place{symbolizer.module(found->second.path, found->second.build_id),
-                          decision.offset};
-  return " in " + live::describe_place(symbolizer, std::span(&place, 1));
+  const places::Place place{symbolizer.module(found->second.path, found->second.build_id),
+                            decision.offset};
+  return " in " + places::describe_place(symbolizer, std::span(&place, 1));
 }
 
-std::string decision_words(const campaign::DecisionLog& log, size_t at,
-                           const campaign::TrialResult& trial, symbols::Symbolizer& symbolizer) {
+std::string decision_words(const schedule::DecisionLog& log, size_t at,
+                           const schedule::TrialResult& trial, symbols::Symbolizer& symbolizer) {
   if (at >= log.decisions.size()) return "nothing (it had ended)";
-  const campaign::Decision& decision = log.decisions[at];
+  const schedule::Decision& decision = log.decisions[at];
   return "T" + std::to_string(decision.thread) + " at " +
-         std::string(campaign::point_word(decision.kind)) + place_of(decision, trial, symbolizer) +
+         std::string(schedule::point_word(decision.kind)) + place_of(decision, trial, symbolizer) +
          ", then T" + std::to_string(decision.chosen) + " of " + std::to_string(decision.enabled);
 }
 
 // Decision by decision against the log that the campaign kept.
-void compare_logs(const std::string& kept_path, const campaign::TrialResult& trial,
+void compare_logs(const std::string& kept_path, const schedule::TrialResult& trial,
                   symbols::Symbolizer& symbolizer) {
-  const auto kept = campaign::read_decisions(kept_path);
+  const auto kept = schedule::read_decisions(kept_path);
   if (!kept || !trial.log) {
     std::fputs("deadheat: no log of decisions was kept to compare with\n", stderr);
     return;
   }
-  const auto differs = campaign::first_difference(kept.value(), *trial.log);
+  const auto differs = schedule::first_difference(kept.value(), *trial.log);
   if (!differs) {
     say("all %s decisions are the same\n", with_thousands(trial.log->decisions.size()).c_str());
     return;
@@ -175,14 +176,14 @@ std::string happened(const model::Evidence& evidence, bool failure) {
          (evidence.consequence.detail.empty() ? "" : " (" + evidence.consequence.detail + ")");
 }
 
-int judge(const Recorded& recorded, const campaign::TrialRequest& request,
-          const campaign::TrialResult& trial) {
+int judge(const Recorded& recorded, const schedule::TrialRequest& request,
+          const schedule::TrialResult& trial) {
   const bool failure = recorded.finding->candidate.kind == model::CandidateKind::kFailure;
-  const model::Consequence end = campaign::end_of(trial.seen);
-  const campaign::Attached now =
-      campaign::attach(trial, request, recorded.directed->candidate, end);
+  const model::Consequence end = confirm::end_of(trial.seen);
+  const schedule::Attached now =
+      schedule::attach(trial, request, recorded.directed->candidate, end);
   const model::Evidence& then = *recorded.evidence;
-  const bool same_end = campaign::same_end(then.consequence, trial.seen);
+  const bool same_end = confirm::same_end(then.consequence, trial.seen);
   const bool same =
       failure ? same_end : now.evidence.outcome == then.outcome && now.evidence.order == then.order;
   say("then: %s\n", happened(then, failure).c_str());
@@ -204,24 +205,24 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded,
   if (::chdir(target.value().directory.c_str()) != 0)
     return fail({"cannot enter " + target.value().directory, ""}, kCannotRun);
   symbols::Symbolizer symbolizer;
-  campaign::SiteExpander expander(symbolizer, live::find_program(options.program[0]));
+  places::SiteExpander expander(symbolizer, find_program(options.program[0]));
   auto sites = expander.expand(*recorded.directed);
   if (!sites) return fail(sites.error(), kCannotRun);
   const std::string folder = work.value()->path() + "/trial";
-  const std::string kept = campaign::schedule_path(pipeline::schedules_folder(arguments.findings),
+  const std::string kept = schedule::schedule_path(pipeline::schedules_folder(arguments.findings),
                                                    recorded.how.candidate, recorded.how.seed);
-  campaign::TrialRequest request = campaign::request_of(recorded.how);
+  schedule::TrialRequest request = schedule::request_of(recorded.how);
   request.sites = std::move(sites).value();
-  request.decisions = campaign::decisions_path(folder);
+  request.decisions = schedule::decisions_path(folder);
   request.stop_at_race = arguments.gdb;
   const bool hung = recorded.evidence->consequence.kind == model::ConsequenceKind::kHang;
   if (!arguments.gdb && (hung || arguments.timeout_s > 0))
-    campaign::set_limits(request, arguments.timeout_s > 0 ? arguments.timeout_s : kHang_s, 0);
+    schedule::set_limits(request, arguments.timeout_s > 0 ? arguments.timeout_s : kHang_s, 0);
   if (arguments.follow) {
     request.strategy = "replay";
     request.follow = kept;
   }
-  const auto child = campaign::prepare(target.value(), request, folder, arguments.timeout_s);
+  const auto child = schedule::prepare(target.value(), request, folder, arguments.timeout_s);
   if (!child) return fail(child.error(), kCannotRun);
   pipeline::Launch what;
   what.command = arguments.gdb ? under_gdb(options.program) : options.program;
@@ -232,14 +233,14 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded,
   const FixedAddresses fixed;
   const auto ended = pipeline::launch(what, code);
   if (!ended) return fail(ended.error(), code);
-  campaign::ChildResult result;
+  confirm::ChildResult result;
   constexpr int kSignalled = 128;
   const int ended_with = ended.value().code;
   result.timed_out = ended.value().timed_out;
   result.signal = ended_with > kSignalled ? ended_with - kSignalled : 0;
   result.status = result.signal == 0 ? ended_with : 0;
-  const campaign::TrialResult trial =
-      campaign::collect(target.value(), request, result, folder, "replay", symbolizer);
+  const schedule::TrialResult trial =
+      schedule::collect(target.value(), request, result, folder, "replay", symbolizer);
   if (!trial.started)
     return fail({"the scheduler did not start in " + options.program[0], ""}, kCannotRun);
   const int verdict = judge(recorded, request, trial);

@@ -66,7 +66,7 @@ int run_program(RunArguments& arguments) {
     say("%s did not end within %g seconds\n", arguments.detect.program[0].c_str(),
         arguments.timeout_s);
   arguments.output.built_in_suppressions = run.findings().built_in_suppressions();
-  return exit_code(emit(run.findings().finish(), arguments.output),
+  return exit_code(emit(run.finish(), arguments.output),
                    ended.value().timed_out ? int{kTimedOut} : ended.value().code);
 }
 

@@ -22,6 +22,7 @@ struct ScanArguments {
   std::vector<std::string> inputs, models, entries;
   std::string facts, explain;
   uint64_t contexts = 12, inline_size = 40, most_checks = 2'000'000;
+  double time_s = 300;
   bool merge_locks = false, no_own_objects = false;
   OutputOptions output;
 };
@@ -37,6 +38,7 @@ std::vector<std::string> command_of(const ScanArguments& arguments, const std::s
   add("--contexts", std::to_string(arguments.contexts));
   add("--inline", std::to_string(arguments.inline_size));
   add("--most-checks", std::to_string(arguments.most_checks));
+  add("--time", std::to_string(arguments.time_s));
   if (arguments.merge_locks) words.emplace_back("--merge-locks");
   if (arguments.no_own_objects) words.emplace_back("--no-own-objects");
   words.insert(words.end(), arguments.inputs.begin(), arguments.inputs.end());
@@ -86,6 +88,8 @@ int run_scan(ScanArguments& arguments) {
   auto file = model::read_findings(path);
   if (!file) return fail(file.error(), kCannotRun);
   file->origins.at(0).arguments = arguments.inputs;
+  // A scan that was cut short never looks like a pass: 75, and the last line says what was left.
+  arguments.output.fail_on.emplace_back("incomplete");
   return arguments.explain.empty() ? emit(*file, arguments.output) : explain(*file, arguments);
 }
 
@@ -102,6 +106,12 @@ void add_choices(CLI::App& app, ScanArguments& arguments) {
                  "pairs of accesses to one object that are compared; more are counted")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_option(
+         "--time", arguments.time_s,
+         "processor time in seconds after which steps are cut short: what is left out is said, and "
+         "the exit status is 75; 0: none")
+      ->type_name("SECONDS")
+      ->check(CLI::Range(0.0, 1e9));
   app.add_flag("--merge-locks", arguments.merge_locks,
                "locks from one allocation site count as one lock");
   app.add_flag("--no-own-objects", arguments.no_own_objects,

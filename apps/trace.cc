@@ -12,6 +12,7 @@
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 #include "lib/trace/convert.h"
 #include "lib/trace/event_names.h"
@@ -39,7 +40,11 @@ void warn(std::span<const std::string> problems) {
   for (const std::string& line : problems) say("warning: %s\n", line.c_str());
 }
 
-void print(const std::string& text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+// Names of threads, files and sites are the trace's own: none of them may drive a terminal.
+void print(const std::string& text) {
+  const std::string safe = printable_lines(text);
+  std::fwrite(safe.data(), 1, safe.size(), stdout);
+}
 
 std::string row(std::string_view name, const std::string& value) {
   std::string line(name);
@@ -161,7 +166,7 @@ std::string info_json(const std::string& path, const trace::TraceSummary& summar
                                         {"modules", modules},
                                         {"counters", counters},
                                         {"problems", summary.problems}};
-  return whole.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
+  return whole.dump(2, ' ', true, nlohmann::json::error_handler_t::replace) + "\n";
 }
 
 int run_info(const TraceOptions& options) {
@@ -248,7 +253,7 @@ int run_convert(const TraceOptions& options) {
   }();
   if (!converted) return fail(converted.error());
   warn(opened->source->problems());
-  std::fprintf(stderr, "%s: %s events, %s bytes%s\n", options.output.c_str(),
+  std::fprintf(stderr, "%s: %s events, %s bytes%s\n", printable(options.output).c_str(),
                with_thousands(converted->events).c_str(), with_thousands(converted->bytes).c_str(),
                converted->events > 0
                    ? (" (" + ratio(converted->bytes, converted->events, " bytes an event)")).c_str()

@@ -2,14 +2,24 @@
 
 #include <CLI/CLI.hpp>
 
+#include "abi/trial.h"
 #include "apps/campaign_status.h"
 
 namespace deadheat::apps {
 namespace {
 
 const std::vector<std::string>& strategies() {
-  static const std::vector<std::string> kAll = {"race_directed", "random", "pct", "pos"};
-  return kAll;
+  enum { user, host };
+#define DEADHEAT_STRATEGY(name, object, chosen_by, meaning) {#name, (chosen_by) == user},
+  constexpr std::pair<const char*, bool> kAll[] = {DHT_STRATEGIES(DEADHEAT_STRATEGY)};
+#undef DEADHEAT_STRATEGY
+  static const std::vector<std::string> for_users = [&] {
+    std::vector<std::string> names;
+    for (const auto& [name, chosen_by_user] : kAll)
+      if (chosen_by_user) names.emplace_back(name);
+    return names;
+  }();
+  return for_users;
 }
 
 }  // namespace
@@ -29,6 +39,10 @@ void add_trial_options(CLI::App& app, TrialOptions& options) {
   app.add_option("--jobs", options.jobs, "trials at the same time; 0: one a core")
       ->type_name("N")
       ->check(CLI::Range(0, 1024));
+  app.add_option("--on", options.on,
+                 "run trials on a cluster: slurm or slurm:PARTITION, as a job array of --jobs "
+                 "workers; this folder must be there on all nodes")
+      ->type_name("CLUSTER");
   app.add_option("--strategy", options.strategy, "who chooses the next thread")
       ->check(CLI::IsMember(strategies()));
   app.add_option("--depth", options.depth, "pct: how many switches a bug needs")
@@ -41,8 +55,8 @@ void add_trial_options(CLI::App& app, TrialOptions& options) {
       ->type_name("N")
       ->check(CLI::Range(1, 10000));
   app.add_option("--checker", options.checker,
-                 "a program that is given OUTPUT ERRORS STATUS of a trial and fails if it is wrong")
-      ->type_name("SCRIPT");
+                 "a command that is given OUTPUT ERRORS STATUS FOLDER of a trial, fails if wrong")
+      ->type_name("COMMAND");
   app.add_option("--input", options.input,
                  "a file for the program's standard input (default: none)")
       ->type_name("FILE");
@@ -56,12 +70,12 @@ void add_trial_options(CLI::App& app, TrialOptions& options) {
                "fail for candidates too, not only for true races: as --fail-on candidate");
 }
 
-Result<campaign::Outcome> confirm_findings(model::FindingsFile& file, const TrialOptions& options,
+Result<schedule::Outcome> confirm_findings(model::FindingsFile& file, const TrialOptions& options,
                                            const std::string& path, const std::string& verb,
                                            const TimeBudget& budget, const pipeline::Known& known) {
   CampaignStatus status;
   pipeline::Watcher watcher;
-  watcher.progress = [&](const campaign::Progress& progress) { status.update(progress); };
+  watcher.progress = [&](const confirm::Progress& progress) { status.update(progress); };
   watcher.say = [&](const std::string& line) { status.say(line); };
   auto outcome = pipeline::confirm(file, options, path, verb, budget, known, watcher);
   status.end();

@@ -13,7 +13,10 @@
 #include "apps/trials.h"
 #include "apps/verb.h"
 #include "compiler/verify/inspect.h"
+#include "lib/base/file.h"
+#include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
+#include "lib/base/trust.h"
 #include "lib/base/work_folder.h"
 #include "lib/live/instrumented.h"
 #include "lib/model/candidate_list.h"
@@ -25,7 +28,7 @@ namespace deadheat::apps {
 namespace {
 
 struct ValidateArguments {
-  std::string input;
+  std::string input, prepare;
   TrialOptions trials;
   OutputOptions output;
   std::vector<std::string> libraries;
@@ -33,7 +36,7 @@ struct ValidateArguments {
   uint64_t runs = 0, jobs_at_once = 4;
   double tau_ms = 1, tau_step_ms = 50, tau_most_ms = 200, bound_ms = 1000;
   double budget_percent = 0, standstill_ms = 0;
-  bool no_steering = false;
+  bool no_steering = false, ask = false;
 };
 
 // The program and what the dynamic linker would load with it.
@@ -76,7 +79,7 @@ Result<validate::Options> options_from(const ValidateArguments& arguments) {
           {"LD_LIBRARY_PATH", pipeline::library_path(folder)},
           {"DEADHEAT_OPTIONS", pipeline::runtime_environment(settings)}};
     };
-    program = live::find_program(arguments.trials.program.at(0));
+    program = find_program(arguments.trials.program.at(0));
     if (program.empty())
       return Error{"no such program: " + arguments.trials.program.at(0), "give its path"};
   }
@@ -92,7 +95,8 @@ Result<validate::Options> options_from(const ValidateArguments& arguments) {
   options.budget_ppm = static_cast<uint32_t>(arguments.budget_percent * 10'000);
   options.standstill_us = microseconds(arguments.standstill_ms);
   options.steer = !arguments.no_steering;
-  options.checker = arguments.trials.checker;
+  if (const Status own = check_checker(arguments.trials.checker); !own) return own.error();
+  options.checker = pipeline::checker_command(arguments.trials.checker);
   options.only = {arguments.trials.only.begin(), arguments.trials.only.end()};
   return options;
 }
@@ -117,6 +121,29 @@ void add_origin(model::FindingsFile& file, const ValidateArguments& arguments,
   file.origins.push_back(std::move(origin));
 }
 
+// Whoever stops a program that hangs knows it: the watchdog that nobody had to set.
+bool ask_whether_it_misbehaved() {
+  std::fputs("deadheat: did the program misbehave when you interrupted it? [y/N] ", stderr);
+  const int answer = std::getchar();
+  return answer == 'y' || answer == 'Y';
+}
+
+// The file, and on stdout how to start the program with it.
+int prepare(const ValidateArguments& arguments, const validate::Options& options,
+            const model::FindingsFile& file) {
+  std::error_code ignored;
+  const std::string path = std::filesystem::absolute(arguments.prepare, ignored).string();
+  const auto sites = validate::sites_file(options, file);
+  if (!sites) return fail(sites.error(), kCannotRun);
+  if (const Status kept = write_file(path, sites.value()); !kept) return fail(kept.error());
+  std::string command;
+  for (const auto& [name, value] :
+       options.target.environment("validate", {"validate_sites=" + path}))
+    command += name + "=" + shell_quoted({value}) + " ";
+  std::printf("%s%s\n", command.c_str(), shell_quoted(arguments.trials.program).c_str());
+  return 0;
+}
+
 int run_validate(ValidateArguments& arguments) {
   if (arguments.trials.program.empty() == (arguments.process == 0))
     return fail({"give a program after --, or --attach PID", "not both"});
@@ -128,6 +155,7 @@ int run_validate(ValidateArguments& arguments) {
   auto options = options_from(arguments);
   if (!options) return fail(options.error(), kCannotRun);
   if (candidates->listed) model::set_program(file, options->binaries.at(0));
+  if (!arguments.prepare.empty()) return prepare(arguments, *options, file);
   const auto work = WorkFolder::create();
   if (!work) return fail(work.error(), kCannotRun);
   options->work = work.value()->path();
@@ -136,8 +164,9 @@ int run_validate(ValidateArguments& arguments) {
       "deadheat validate " + shell_quoted({arguments.input}) +
       (arguments.process != 0 ? " --attach PID" : " -- " + shell_quoted(arguments.trials.program));
   CampaignStatus status;
-  options->progress = [&](const campaign::Progress& progress) { status.update(progress); };
+  options->progress = [&](const confirm::Progress& progress) { status.update(progress); };
   options->say = [&](const std::string& line) { status.say(line); };
+  if (arguments.ask) options->ask = ask_whether_it_misbehaved;
   options->stopped = [] { return pipeline::StopSignals::stopped(); };
   const pipeline::StopSignals signals;
   auto outcome = arguments.process != 0
@@ -188,11 +217,16 @@ Verb validate_verb() {
             ->type_name("FINDINGS")
             ->required();
         app.add_option("program", arguments->trials.program,
-                       "the program, built with deadheat-cc --candidates, and its arguments, after "
-                       "--")
+                       "the program, built with deadheat-cc --candidates (or, dearer, with plain "
+                       "deadheat-cc), and its arguments, after --")
             ->type_name("PROGRAM");
         app.add_option("--attach", arguments->process, "validate in this process, which runs")
             ->type_name("PID");
+        app.add_option("--prepare", arguments->prepare,
+                       "for a program that was built with plain deadheat-cc (gcc or clang) and is "
+                       "to be attached to: write the file that it must be started with, and print "
+                       "the command that starts it")
+            ->type_name("FILE");
         app.add_option("--library", arguments->libraries,
                        "a library that the program loads by itself, built in the same way; "
                        "repeatable")
@@ -214,13 +248,16 @@ Verb validate_verb() {
                        "an execution that takes longer hangs; 0: nobody says so")
             ->type_name("SECONDS")
             ->check(CLI::Range(0.0, 1e9));
+        app.add_flag("--ask", arguments->ask,
+                     "at an interrupt, ask whether the program misbehaved (a hang, say), and keep "
+                     "the answer with the order that was tried");
         app.add_option("--undisturbed", trials.undisturbed,
                        "runs without interference, to compare exit status and output with")
             ->type_name("N")
             ->check(CLI::Range(1, 10000));
         app.add_option("--checker", trials.checker,
-                       "a program that is given OUTPUT ERRORS STATUS and fails if it is wrong")
-            ->type_name("SCRIPT");
+                       "a command that is given OUTPUT ERRORS STATUS FOLDER, fails if wrong")
+            ->type_name("COMMAND");
         app.add_option("--input", trials.input, "a file for the program's standard input")
             ->type_name("FILE");
         app.add_option("--directory", trials.directory, "run the program there (default: here)")

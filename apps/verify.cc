@@ -13,6 +13,8 @@
 #include "apps/verb.h"
 #include "compiler/verify/inspect.h"
 #include "lib/base/file.h"
+#include "lib/base/find_program.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 #include "lib/live/instrumented.h"
 #include "lib/live/live_findings.h"
@@ -58,7 +60,7 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
 int list_sites(const std::vector<validate::Built>& lists) {
   bool any = false;
   for (const validate::Built& built : lists) {
-    std::printf("  built for validation: %s\n", validate::describe(built).c_str());
+    std::printf("  built for validation: %s\n", printable(validate::describe(built)).c_str());
     for (uint32_t site = 1; site < built.list.lines.size(); ++site) {
       const auto at = built.fates.find(site);
       const uint32_t fate = at == built.fates.end() ? 0 : at->second.fate;
@@ -69,30 +71,30 @@ int list_sites(const std::vector<validate::Built>& lists) {
                                                               : "not in this program";
       const std::vector<std::string_view> parts = split(built.list.lines[site], '\t');
       if (parts.size() < 6) continue;
-      std::printf("  %-20s %.*s() %.*s:%.*s\n", words, static_cast<int>(parts[3].size()),
-                  parts[3].data(), static_cast<int>(parts[4].size()), parts[4].data(),
-                  static_cast<int>(parts[1].size()), parts[1].data());
+      std::printf("  %-20s %s() %s:%s\n", words, printable(parts[3]).c_str(),
+                  printable(parts[4]).c_str(), printable(parts[1]).c_str());
     }
   }
   return any ? int{kNothingFound} : int{kCannotRun};
 }
 
 int run_verify(const std::string& name) {
-  const std::string binary = live::find_program(name);
+  const std::string binary = find_program(name);
   if (binary.empty()) return fail({"no such program: " + name, "give the path of a binary"});
   const Result<verify::Inspection> inspection = verify::inspect(binary);
   if (!inspection) return fail(inspection.error());
   if (const auto lists = validate::read_binaries({binary}); !lists.empty())
     return list_sites(lists);
-  std::fputs(verify::describe(inspection.value()).c_str(), stdout);
+  std::fputs(printable_lines(verify::describe(inspection.value())).c_str(), stdout);
   const std::vector<verify::Problem> problems = verify::judge(inspection.value());
   for (const verify::Problem& problem : problems)
-    std::printf("  no    %s\n        to do: %s\n", problem.what.c_str(), problem.to_do.c_str());
+    std::printf("  no    %s\n        to do: %s\n", printable(problem.what).c_str(),
+                printable(problem.to_do).c_str());
   if (!problems.empty()) return kCannotRun;
   if (const auto dead =
           canary_problem(fs::path(inspection.value().runtime).parent_path().string())) {
     std::printf("  no    the planted race was not found: %s\n        to do: %s\n",
-                dead->message.c_str(), dead->hint.c_str());
+                printable(dead->message).c_str(), printable(dead->hint).c_str());
     return kCannotRun;
   }
   std::puts("  yes   the planted race was reported, its safe twin was not: detection is alive");

@@ -15,13 +15,13 @@
 #include "apps/watch_kernel.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/text.h"
-#include "lib/live/places.h"
 #include "lib/model/candidate_list.h"
-#include "lib/sampler/announce.h"
-#include "lib/sampler/findings.h"
-#include "lib/sampler/ptrace/guard.h"
-#include "lib/sampler/ptrace/ptrace_backend.h"
-#include "lib/sampler/suspects.h"
+#include "lib/places/places.h"
+#include "lib/sampler/backend/ptrace/guard.h"
+#include "lib/sampler/backend/ptrace/ptrace_backend.h"
+#include "lib/sampler/code/suspects.h"
+#include "lib/sampler/findings/announce.h"
+#include "lib/sampler/findings/findings.h"
 
 namespace deadheat::apps {
 namespace {
@@ -95,7 +95,7 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
   sampler::SessionOptions options = arguments.session;
   // Whoever runs already gets signals and begins threads meanwhile, and would stand for it.
   options.first_patience_ms = arguments.program.empty() ? 50 : 500;
-  options.chosen = [](const std::string& path) { return !live::is_runtime_module(path); };
+  options.chosen = [](const std::string& path) { return !places::is_runtime_module(path); };
   sampler::Announcer lines([](const std::string& line) { say("%s\n", line.c_str()); });
   options.found = [&](const auto& collision, const auto& modules, double seconds) {
     lines.add(collision, modules, seconds);

@@ -1,6 +1,6 @@
 """What is measured: for each program how it is built with a compiler, and how it is started with a number of threads.
 
-The SPLASH programs come from a checkout of SakalisC/Splash-3 that the caller names; only matrix.c is ours. Sizes are such that a
+The SPLASH programs come from a checkout of SakalisC/Splash-3 that the caller names; the others, small kernels, are ours. Sizes are such that a
 native run takes about half a second or more of CPU time: below that, starting dominates.
 """
 import os
@@ -22,15 +22,20 @@ def call(command, folder):
         raise Failed(f"{' '.join(command)}\n{done.stdout[-2000:]}")
 
 
-class Matrix:
-    """A matrix product and a histogram."""
-    name = "matrix"
+class Kernel:
+    """A source file of this folder."""
+
+    def __init__(self, name, *arguments, language="c"):
+        self.name, self.arguments, self.language = name, arguments, language
 
     def build(self, compiler, flags, _, folder):
-        call([*compiler, *FLAGS.split(), *flags, os.path.join(HERE, "matrix.c"), "-o", "matrix"], folder)
+        words = FLAGS if self.language == "c" else "-O2 -g -pthread -w -x c++ -std=c++17"
+        libraries = [] if self.language == "c" else ["-x", "none", "-lstdc++"]
+        source = os.path.join(HERE, f"{self.name}.{self.language}")
+        call([*compiler, *words.split(), *flags, source, *libraries, "-o", self.name], folder)
 
     def start(self, folder, threads):
-        return [os.path.join(folder, "matrix"), str(threads), "768"], b""
+        return [os.path.join(folder, self.name), str(threads), *self.arguments], b""
 
 
 class Splash:
@@ -78,5 +83,7 @@ def ocean(_, threads):
     return ["-n1026", f"-p{threads}"], b""
 
 
-PROGRAMS = (Matrix(), Splash("fmm", "fmm", "FMM", fmm), Splash("barnes", "barnes", "BARNES", barnes),
+PROGRAMS = (Kernel("matrix", "768"), Kernel("stencil", "512", "400"), Kernel("vectors", "16384", "4000"),
+            Kernel("tree", "10000", "60"), Kernel("locks", "800000"), Kernel("solo", "1000000"),
+            Kernel("pool", "4000", language="cc"), Splash("fmm", "fmm", "FMM", fmm), Splash("barnes", "barnes", "BARNES", barnes),
             Splash("ocean", "ocean/contiguous_partitions", "OCEAN", ocean))

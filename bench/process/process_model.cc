@@ -11,8 +11,8 @@
 #include <cstring>
 #include <deque>
 
-#include "lib/process/model/event_script.h"
 #include "lib/process/races/branch.h"
+#include "lib/process/testing/event_script.h"
 
 namespace {
 
@@ -23,8 +23,8 @@ double ms_since(Clock::time_point from) {
   return std::chrono::duration<double, std::milli>(Clock::now() - from).count();
 }
 
-EventScript build(uint64_t calls) {
-  EventScript script;
+testing::EventScript build(uint64_t calls) {
+  testing::EventScript script;
   script.pipe(1, 3, 4);
   script.path_call(1, "mkdir", "/obj", 0);
   std::deque<int> running;
@@ -59,23 +59,23 @@ EventScript build(uint64_t calls) {
 }
 
 void measure(uint64_t calls, bool csv) {
-  const EventScript script = build(calls);
+  const testing::EventScript script = build(calls);
   const auto start = Clock::now();
-  const Recording recording = script.recording();
+  const recording::Recording recording = script.recording();
   const double read_ms = ms_since(start);
   const auto modelled = Clock::now();
-  auto model = build_model(recording);
+  auto model = effects::build_model(recording);
   const double model_ms = ms_since(modelled);
   const auto ordered = Clock::now();
-  const Graph graph(*model);
+  const races::Graph graph(*model);
   const double graph_ms = ms_since(ordered);
   const auto searched = Clock::now();
-  const ProcessRaces found = find_races(recording, *model, graph, {});
+  const races::ProcessRaces found = races::find_races(recording, *model, graph, {});
   const double races_ms = ms_since(searched);
   double worst = 0;
   for (uint32_t i = 0; i < found.races.size() && i < 1000; i++) {
     const auto branched = Clock::now();
-    const auto branches = make_branches(*model, graph, found.races[i], i);
+    const auto branches = races::make_branches(*model, graph, found.races[i], i);
     if (!branches.empty()) worst = std::max(worst, ms_since(branched));
   }
   const size_t events = recording.events().size();

@@ -7,7 +7,7 @@
 #include <cstdio>
 #include <cstring>
 
-#include "lib/process/bpf/bpf_run_test.h"
+#include "lib/process/sources/bpf/bpf_run_test.h"
 
 using namespace deadheat;
 
@@ -23,7 +23,7 @@ double own_seconds() {
 }  // namespace
 
 int main(int count, char** words) {
-  process::BpfOptions options;
+  process::sources::BpfOptions options;
   std::string folder;
   bool off = false;
   int at = 1;
@@ -40,24 +40,24 @@ int main(int count, char** words) {
     return 2;
   }
   if (off) {
-    const auto run = process::run_first({words + at + 1, words + count}, nullptr);
+    const auto run = process::sources::run_first({words + at + 1, words + count}, nullptr);
     return run ? WEXITSTATUS(run.value().status) : 77;
   }
-  auto writer = process::RecordingWriter::create(folder);
+  auto writer = process::recording::RecordingWriter::create(folder);
   if (!writer) {
     std::fprintf(stderr, "%s\n", writer.error().message.c_str());
     return 2;
   }
-  const auto run = process::bpf_run({words + at + 1, words + count}, *writer, options);
+  const auto run = process::sources::bpf_run({words + at + 1, words + count}, *writer, options);
   if (!run) {
     std::fprintf(stderr, "%s\n  hint: %s\n", run.error().message.c_str(), run.error().hint.c_str());
     return 77;
   }
-  process::RecordingInfo info;
+  process::recording::RecordingInfo info;
   info.source = "bpf";
   if (const Status done = writer->finish(info); !done)
     std::fprintf(stderr, "%s\n", done.error().message.c_str());
-  const process::BpfCounters& seen = run.value().counters;
+  const process::sources::BpfCounters& seen = run.value().counters;
   std::fprintf(stderr,
                "{\"events\": %lu, \"lost\": %lu, \"unfollowed\": %lu, \"foreign\": %lu, "
                "\"consumer_seconds\": %.6f, \"fixed_seconds\": %.6f}\n",

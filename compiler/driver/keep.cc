@@ -17,7 +17,7 @@ namespace deadheat::driver {
 namespace {
 
 // Words that say where output goes or what to link, with and without a value in the next word.
-constexpr std::string_view kWithValue[] = {
+constexpr std::string_view kKeptWithValue[] = {
     "-o", "-MF",      "-MT",       "-MQ",      "-MJ",           "-l",      "-L", "-T", "-u",
     "-z", "-Xlinker", "-dumpbase", "-dumpdir", "-dumpbase-ext", "--output"};
 constexpr std::string_view kDropped[] = {"-c",          "-S",      "-MD",     "-MMD",     "-MP",
@@ -37,8 +37,8 @@ std::vector<std::string> compile_words(const std::vector<Word>& words, const Int
   std::vector<std::string> out;
   for (size_t i = 0; i < words.size(); ++i) {
     const std::string& word = words[i].text;
-    const bool with_value =
-        std::find(std::begin(kWithValue), std::end(kWithValue), word) != std::end(kWithValue);
+    const bool with_value = std::find(std::begin(kKeptWithValue), std::end(kKeptWithValue), word) !=
+                            std::end(kKeptWithValue);
     const bool is_input =
         std::find(intent.inputs.begin(), intent.inputs.end(), word) != intent.inputs.end();
     if (with_value) {

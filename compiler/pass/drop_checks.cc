@@ -29,17 +29,6 @@
 #include "compiler/pass/passes.h"
 
 namespace deadheat::pass {
-namespace {
-
-// Bits of all sets together; beyond it (huge generated functions) nothing is dropped as covered.
-constexpr size_t kMostBits = size_t{1} << 28;
-
-struct Access {
-  const llvm::Value* base = nullptr;
-  int64_t offset = 0;
-  int64_t size = 0;
-  bool write = false;
-};
 
 bool may_synchronise(const llvm::Instruction& instruction) {
   if (instruction.isAtomic() || instruction.isVolatile()) return true;
@@ -60,6 +49,18 @@ bool is_plain_access(llvm::Instruction& instruction, const llvm::DataLayout& lay
   return pointer->getType()->getPointerAddressSpace() == 0 &&
          !layout.getTypeStoreSize(llvm::getLoadStoreType(&instruction)).isScalable();
 }
+
+namespace {
+
+// Bits of all sets together; beyond it (huge generated functions) nothing is dropped as covered.
+constexpr size_t kMostBits = size_t{1} << 28;
+
+struct Access {
+  const llvm::Value* base = nullptr;
+  int64_t offset = 0;
+  int64_t size = 0;
+  bool write = false;
+};
 
 Access describe(llvm::Instruction& instruction, const llvm::DataLayout& layout) {
   Access access;

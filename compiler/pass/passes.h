@@ -1,6 +1,7 @@
 // The parts of the plugin, each a page, each over one function or module, in this order:
 //
 //   drop checks     accesses that cannot matter get !nosanitize
+//   loop checks     accesses of a loop that does not synchronise: one check before it
 //   wide accesses   ThreadSanitizer's pass skips sizes other than 1, 2, 4, 8, 16 (vectors of 32
 //                   bytes, long double): a range check in front of them
 //   last stores     relaxed stores of C++20 say that they are
@@ -22,6 +23,7 @@
 
 namespace llvm {
 class AAResults;
+class DataLayout;
 class DominatorTree;
 class Function;
 class Instruction;
@@ -45,6 +47,11 @@ bool compiles_cxx20();
 uint32_t mark_last_stores(llvm::Function& function);
 uint32_t order_inline_assembly(llvm::Function& function);
 DropCounts drop_checks(llvm::Function& function);
+// Between two accesses of a thread it may order one of them with what others do.
+bool may_synchronise(const llvm::Instruction& instruction);
+// A load or store that ThreadSanitizer's pass would check.
+bool is_plain_access(llvm::Instruction& instruction, const llvm::DataLayout& layout);
+uint32_t check_loops_once(llvm::Function& function, llvm::TargetLibraryInfo& library);
 
 // The inline functions whose copy in another object could hide synchronisation (inline_copies.cc).
 class InlineCopies {

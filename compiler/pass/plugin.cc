@@ -43,9 +43,9 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
 
   void run_function(llvm::Function& function, llvm::FunctionAnalysisManager& manager,
                     const InlineCopies& copies) const {
-    const llvm::TargetLibraryInfo library =
-        manager.getResult<llvm::TargetLibraryAnalysis>(function);
+    llvm::TargetLibraryInfo library = manager.getResult<llvm::TargetLibraryAnalysis>(function);
     const DropCounts dropped = optimizing_ ? drop_checks(function) : DropCounts{};
+    const uint32_t loops = optimizing_ ? check_loops_once(function, library) : 0;
     const uint32_t wide = check_wide_accesses(function);
     const uint32_t assembly = order_inline_assembly(function);
     const uint32_t regions = mark_regions(function, library, copies);
@@ -57,9 +57,9 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
              << llvm::ore::NV("Function", &function) << ": accesses "
              << llvm::ore::NV("Accesses", dropped.accesses) << ", local "
              << llvm::ore::NV("Local", dropped.locals) << ", covered "
-             << llvm::ore::NV("Covered", dropped.covered) << ", wide "
-             << llvm::ore::NV("Wide", wide) << ", marked calls "
-             << llvm::ore::NV("MarkedCalls", regions) << ", assembly "
+             << llvm::ore::NV("Covered", dropped.covered) << ", in loops "
+             << llvm::ore::NV("InLoops", loops) << ", wide " << llvm::ore::NV("Wide", wide)
+             << ", marked calls " << llvm::ore::NV("MarkedCalls", regions) << ", assembly "
              << llvm::ore::NV("Assembly", assembly);
     });
   }

@@ -14,6 +14,7 @@
 #include <set>
 
 #include "abi/validate_page.h"
+#include "compiler/pass/waiting_loop.h"
 #include "lib/model/identity.h"
 #include "lib/model/normalize.h"
 
@@ -191,7 +192,7 @@ class Finder {
       SiteFate& fate = found.fates[number];
       fate.line = best.line;
       for (auto& [instruction, reach] : best.accesses) {
-        if (only_waits(*instruction)) {
+        if (waits(*instruction)) {
           if (fate.fate == 0) fate.fate = DHV_FATE_SPIN;
           continue;
         }
@@ -223,6 +224,12 @@ class Finder {
     if (function != nullptr) at->second.named = find(last_part(function_of(*function)));
     at->second.plain = find("");
     return at->second;
+  }
+
+  static bool waits(const llvm::Instruction& instruction) {
+    if (!llvm::isa<llvm::LoadInst>(instruction)) return false;
+    llvm::DominatorTree tree(const_cast<llvm::Function&>(*instruction.getFunction()));
+    return only_waits(instruction, llvm::LoopInfo(tree), Sleeping::kIsWork);
   }
 
   // A place without a function means its line and nothing near it.
@@ -283,50 +290,7 @@ class Finder {
   SourceLines sources_;
 };
 
-bool changes_nothing(const llvm::Loop& loop) {
-  for (const llvm::BasicBlock* block : loop.blocks())
-    for (const llvm::Instruction& one : *block) {
-      if (llvm::isa<llvm::LoadInst, llvm::FenceInst, llvm::IntrinsicInst>(one)) continue;
-      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one)) {
-        const llvm::Function* callee = call->getCalledFunction();
-        const bool yields = callee != nullptr && (callee->getName() == "sched_yield" ||
-                                                  callee->getName() == "thrd_yield");
-        if (!call->isInlineAsm() && !yields) return false;
-      } else if (one.mayWriteToMemory()) {
-        return false;
-      }
-    }
-  // Counting is work of its own.
-  for (const llvm::PHINode& phi : loop.getHeader()->phis())
-    if (phi.getType()->isIntegerTy() || phi.getType()->isPointerTy()) return false;
-  return true;
-}
-
-bool decides_exit(const llvm::Instruction& load, const llvm::Loop& loop) {
-  std::set<const llvm::Value*> visited{&load};
-  std::vector<const llvm::Value*> work{&load};
-  while (!work.empty()) {
-    const llvm::Value* value = work.back();
-    work.pop_back();
-    for (const llvm::User* user : value->users()) {
-      const auto* one = llvm::dyn_cast<llvm::Instruction>(user);
-      if (one == nullptr || !loop.contains(one)) continue;
-      if (one->isTerminator() && loop.isLoopExiting(one->getParent())) return true;
-      if (!llvm::isa<llvm::LoadInst>(one) && visited.insert(one).second) work.push_back(one);
-    }
-  }
-  return false;
-}
-
 }  // namespace
-
-bool only_waits(const llvm::Instruction& load) {
-  if (!llvm::isa<llvm::LoadInst>(load)) return false;
-  llvm::DominatorTree tree(const_cast<llvm::Function&>(*load.getFunction()));
-  const llvm::LoopInfo loops(tree);
-  const llvm::Loop* loop = loops.getLoopFor(load.getParent());
-  return loop != nullptr && changes_nothing(*loop) && decides_exit(load, *loop);
-}
 
 FoundSites find_sites(llvm::Module& module, const validate::List& list) {
   Finder finder(list);

@@ -51,7 +51,4 @@ FoundSites find_sites(llvm::Module& module, const validate::List& list);
 void instrument_for_validation(llvm::Module& module, llvm::FunctionAnalysisManager& manager,
                                const validate::List& list);
 
-// Whether the load only waits, in an empty loop, for somebody else to change what it loads.
-bool only_waits(const llvm::Instruction& load);
-
 }  // namespace deadheat::pass

@@ -18,14 +18,18 @@ AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths)
 void AccessFinder::close(std::set<ObjectId>& objects) {
   const Locations& locations = points_to_.locations();
   std::vector<ObjectId> work(objects.begin(), objects.end());
+  Set seen;  // many parts hold the same: each location is looked at once
   while (!work.empty()) {
     const ObjectId id = work.back();
     work.pop_back();
-    const auto parts = locations.object(id).parts;
-    for (const auto& [offset, part] : parts)
-      for (const Location inner : points_to_.stored_at(part))
+    for (const auto& [offset, part] : locations.object(id).parts) {
+      Set fresh = points_to_.stored_at(part);
+      fresh.intersectWithComplement(seen);
+      seen |= fresh;
+      for (const Location inner : fresh)
         if (objects.insert(locations.object_of(inner)).second)
           work.push_back(locations.object_of(inner));
+    }
   }
 }
 
@@ -52,8 +56,28 @@ void AccessFinder::find_escapes() {
   find_exposed();
 }
 
+namespace {
+
+// Calls that touch what the pointers in their second argument mean, which no clause can say.
+bool takes_vector(const llvm::CallBase& call) {
+  const llvm::Function* callee = call.getCalledFunction();
+  if (callee == nullptr || !callee->isDeclaration() || call.arg_size() < 2) return false;
+  const llvm::StringRef name = callee->getName();
+  return name.ends_with("readv") || name.ends_with("writev") || name.contains("readv2") ||
+         name.contains("readv64") || name.contains("writev2") || name.contains("writev64") ||
+         name.ends_with("msg") || name.ends_with("splice");
+}
+
+}  // namespace
+
 void AccessFinder::find_exposed() {
   const Locations& locations = points_to_.locations();
+  for (const llvm::Function& function : points_to_.module())
+    for (const llvm::Instruction& one : llvm::instructions(function))
+      if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one);
+          call != nullptr && takes_vector(*call))
+        for (const Location location : points_to_.of(call->getArgOperand(1)))
+          exposed_.insert(locations.object_of(location));
   for (const llvm::Value* value : points_to_.given_away())
     for (const Location location : points_to_.of(value))
       exposed_.insert(locations.object_of(location));
@@ -79,6 +103,18 @@ bool AccessFinder::touches_exposed(const llvm::Value* pointer) {
     if (is_exposed(locations.object_of(location)) ||
         locations.of(location).kind == ObjectKind::kExternal)
       return true;
+  return false;
+}
+
+void AccessFinder::assume_fresh(const llvm::Value* pointer) {
+  for (const Location location : points_to_.of(pointer))
+    assumed_fresh_.insert(points_to_.locations().object_of(location));
+}
+
+bool AccessFinder::touches_assumed(const llvm::Value* pointer) {
+  if (assumed_fresh_.empty()) return false;
+  for (const Location location : points_to_.of(pointer))
+    if (assumed_fresh_.contains(points_to_.locations().object_of(location))) return true;
   return false;
 }
 
@@ -208,11 +244,13 @@ void AccessFinder::add(const llvm::Instruction& at, AccessKind kind, const llvm:
   // A copy has two accesses: it is as safe as the less safe one.
   // What is not published yet is judged by the way it is published, which a fact cannot rely on.
   const bool certain =
-      proof == Proof::kConstant ||
-      (proof != Proof::kFresh && proof != Proof::kNone && !touches_exposed(pointer));
+      points_to_.is_complete() &&
+      (proof == Proof::kConstant ||
+       (proof != Proof::kFresh && proof != Proof::kNone && !touches_exposed(pointer)));
   const Proof fact = certain ? proof : Proof::kNone;
   const auto [entry, fresh] = proofs_.try_emplace(&at, fact);
   if (!fresh && fact == Proof::kNone) entry->second = fact;
+  if (proof == Proof::kFresh) assume_fresh(pointer);
   if (proof != Proof::kNone) return;
   access.path = paths_.of(pointer);
   for (PathId path = access.path;
@@ -232,7 +270,13 @@ void AccessFinder::add_call(const llvm::CallBase& call, std::vector<Access>& out
     return;
   }
   const Model* model = points_to_.model_of(call);
-  if (model == nullptr) return;
+  if (model == nullptr) {
+    for (const llvm::Function* callee : points_to_.callees(call))
+      for (unsigned i = 0; i < call.arg_size(); ++i)
+        if (points_to_.takes_back(*callee, i))
+          add(call, AccessKind::kFree, call.getArgOperand(i), 0, out);
+    return;
+  }
   // A string is of a known size; of what other functions touch, only the beginning is known.
   constexpr uint64_t kStringSize = 32;
   const llvm::StringRef name = call.getCalledFunction()->getName();

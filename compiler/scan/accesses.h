@@ -43,6 +43,10 @@ class AccessFinder {
   bool is_exposed(ObjectId object) const { return exposed_.count(object) > 0; }
   bool is_exposed(const llvm::Function* function) const { return foreign_.count(function) > 0; }
   bool touches_exposed(const llvm::Value* pointer);
+  // An access to these objects is in no pair because they were not published yet. How they are
+  // published is not looked at, so nothing is proven of any access to them.
+  void assume_fresh(const llvm::Value* pointer);
+  bool touches_assumed(const llvm::Value* pointer);
   // Whether `call` gives argument `number` to nobody else before it returns.
   bool keeps_private(const llvm::CallBase& call, unsigned number);
   // Whether the object behind `value` is private at `at`: made in this function, or the given
@@ -67,7 +71,7 @@ class AccessFinder {
 
   PointsTo& points_to_;
   Paths& paths_;
-  std::set<ObjectId> escaped_, global_, exposed_;
+  std::set<ObjectId> escaped_, global_, exposed_, assumed_fresh_;
   std::set<const llvm::Function*> foreign_;
   std::map<const llvm::Value*, Leaks> leaks_;
   std::map<std::pair<const llvm::Function*, unsigned>, bool> argument_leaks_;

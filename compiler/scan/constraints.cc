@@ -5,6 +5,9 @@
 #include <llvm/IR/Instructions.h>
 #include <llvm/IR/IntrinsicInst.h>
 
+#include "compiler/scan/allocators.h"
+#include "compiler/scan/integers.h"
+
 namespace deadheat::scan {
 namespace {
 
@@ -21,27 +24,13 @@ bool carries_pointers(llvm::Type* type) {
   return false;
 }
 
-// What a function returns when all that it returns was allocated in it and touched by nobody yet.
-bool only_passes_on(const llvm::Value* value, std::set<const llvm::Value*>& visited,
-                    const std::function<bool(const llvm::CallBase&)>& allocates, bool& any) {
-  if (!visited.insert(value).second || llvm::isa<llvm::ConstantPointerNull>(value)) return true;
-  if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(value)) {
-    for (const llvm::Value* incoming : phi->incoming_values())
-      if (!only_passes_on(incoming, visited, allocates, any)) return false;
-    return true;
-  }
-  if (const auto* select = llvm::dyn_cast<llvm::SelectInst>(value))
-    return only_passes_on(select->getTrueValue(), visited, allocates, any) &&
-           only_passes_on(select->getFalseValue(), visited, allocates, any);
-  const auto* call = llvm::dyn_cast<llvm::CallBase>(value);
-  if (call == nullptr || !allocates(*call)) return false;
-  for (const llvm::User* user : call->users()) {
-    if (llvm::isa<llvm::ICmpInst, llvm::PHINode, llvm::SelectInst, llvm::ReturnInst,
-                  llvm::AnyMemSetInst>(user))
-      continue;
-    return false;
-  }
-  return any = true;
+// A call with arguments of other kinds than the function's parameters is undefined; more arguments
+// than parameters is a usual way to call back.
+bool may_call(const llvm::CallBase& call, const llvm::Function& function) {
+  if (function.arg_size() > call.arg_size()) return false;
+  for (const llvm::Argument& formal : function.args())
+    if (formal.getType() != call.getArgOperand(formal.getArgNo())->getType()) return false;
+  return true;
 }
 
 // object->vtable[slot](object, ...)
@@ -75,19 +64,25 @@ void ConstraintBuilder::build() {
 }
 
 void ConstraintBuilder::find_allocators() {
+  for (llvm::Function& function : result_.module_) {
+    if (is_called_allocator(function)) {
+      result_.allocators_.insert(&function);
+      ++result_.called_allocators_;
+    }
+    if (const auto number = taken_back(function)) {
+      result_.taken_back_[&function] = *number;
+      // What it does with the blocks is seen in one of its own.
+      llvm::Argument* block = function.getArg(*number);
+      solver_.contains(result_.node(block),
+                       *locations_.at(locations_.object(ObjectKind::kHeap, block), 0));
+    }
+  }
   const auto is_allocation = [this](const llvm::CallBase& call) { return result_.allocates(call); };
   for (bool again = true; again;) {
     again = false;
     for (const llvm::Function& function : result_.module_) {
-      if (function.isDeclaration() || !function.getReturnType()->isPointerTy() ||
-          result_.allocators_.contains(&function))
+      if (result_.allocators_.contains(&function) || !only_passes_on(function, is_allocation))
         continue;
-      bool all = true, any = false;
-      std::set<const llvm::Value*> visited;
-      for (const llvm::BasicBlock& block : function)
-        if (const auto* end = llvm::dyn_cast<llvm::ReturnInst>(block.getTerminator()))
-          all = all && only_passes_on(end->getReturnValue(), visited, is_allocation, any);
-      if (!all || !any) continue;
       result_.allocators_.insert(&function);
       ++result_.wrappers_;
       again = true;
@@ -145,8 +140,14 @@ void ConstraintBuilder::transfer(Node value, Node pointer, llvm::Type* type, llv
 void ConstraintBuilder::visitLoadInst(llvm::LoadInst& load) {
   const Node pointer =
       result_.node(load.getPointerOperand());  // made now: constants need solving too
-  if (carries_pointers(load.getType()))
-    transfer(result_.node(&load), pointer, load.getType(), load.getAlign(), false);
+  if (!carries_pointers(load.getType())) return;
+  Node value = result_.node(&load);
+  if (llvm::StructType* type = taken_for(load)) {
+    const Node any = solver_.add_node();
+    solver_.step(value, any, 0, 0, false, type);
+    value = any;
+  }
+  transfer(value, pointer, load.getType(), load.getAlign(), false);
 }
 
 void ConstraintBuilder::visitStoreInst(llvm::StoreInst& store) {
@@ -176,12 +177,23 @@ void ConstraintBuilder::visitGetElementPtrInst(llvm::GetElementPtrInst& gep) {
   if (const auto* phi = llvm::dyn_cast<llvm::PHINode>(gep.getPointerOperand()))
     for (const llvm::Value* incoming : phi->incoming_values())
       if (incoming == &gep) by = {0, by.fields + by.elements, by.varies};
-  solver_.step(result_.node(&gep), result_.node(gep.getPointerOperand()), by.fields, by.elements);
+  // Base classes of C++ lie at byte offsets too, at multiples of a word.
+  const bool bytes = gep.getSourceElementType()->isIntegerTy(8);
+  const bool walks = bytes && by.fields > 0 && (by.fields % kWord != 0 || is_c(*gep.getFunction()));
+  auto* record = llvm::dyn_cast<llvm::StructType>(gep.getSourceElementType());
+  solver_.step(result_.node(&gep), result_.node(gep.getPointerOperand()), by.fields, by.elements,
+               walks, gep.getNumIndices() > 1 ? record : nullptr);
 }
 
 void ConstraintBuilder::visitReturnInst(llvm::ReturnInst& end) {
   if (end.getReturnValue() != nullptr && carries_pointers(end.getReturnValue()->getType()))
     solver_.copy(result_.returned(end.getFunction()), result_.node(end.getReturnValue()));
+}
+
+void ConstraintBuilder::visitBinaryOperator(llvm::BinaryOperator& made) {
+  if (!carries_pointers(made.getType())) return;
+  if (may_be_pointer(made)) return visitInstruction(made);
+  ++result_.calculations_;
 }
 
 void ConstraintBuilder::visitInstruction(llvm::Instruction& other) {
@@ -263,8 +275,10 @@ void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& c
     case Effect::kReturns:
       return solver_.copy(result_.node(&call), argument(call, clause.a));
     case Effect::kCopies:
-      return solver_.copy_memory(argument(call, clause.a), argument(call, clause.b),
-                                 call.arg_size() > 2 ? copied_size(*call.getArgOperand(2)) : 0);
+      if (call.arg_size() > 2)
+        return copy_memory(argument(call, clause.a), argument(call, clause.b),
+                           *call.getArgOperand(2));
+      return solver_.copy_memory(argument(call, clause.a), argument(call, clause.b));
     case Effect::kSpawn: {
       const Node thread = solver_.add_node();
       solver_.contains(thread, *locations_.at(locations_.object(ObjectKind::kThread, &call), 0));
@@ -319,14 +333,12 @@ void ConstraintBuilder::model(const llvm::CallBase& call, const Model& model) {
   }
 }
 
-// How many bytes of a copy can matter; 0: all. A length that is a number of records, or the
-// distance of two pointers, copies whole records. Any other is mostly that of a text or a packet,
-// which holds no pointers, or of one element of a container: its first words are followed, and it
-// is counted.
-uint64_t ConstraintBuilder::copied_size(const llvm::Value& length) {
-  constexpr uint64_t kElement = 64;
+// A length that is a number of records, or the distance of two pointers, copies whole records. Any
+// other is mostly that of a text or a packet, which holds no pointers, or of one element of a
+// container; it is counted.
+void ConstraintBuilder::copy_memory(Node to, Node from, const llvm::Value& length) {
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&length))
-    return std::max<uint64_t>(1, constant->getZExtValue());
+    return solver_.copy_memory(to, from, std::max<uint64_t>(1, constant->getZExtValue()));
   if (const auto* made = llvm::dyn_cast<llvm::BinaryOperator>(&length)) {
     const auto* by = llvm::dyn_cast<llvm::ConstantInt>(made->getOperand(1));
     const uint64_t unit = by == nullptr                                 ? 0
@@ -334,20 +346,19 @@ uint64_t ConstraintBuilder::copied_size(const llvm::Value& length) {
                           : made->getOpcode() == llvm::Instruction::Shl
                               ? uint64_t{1} << std::min<uint64_t>(63, by->getZExtValue())
                               : 0;
-    if (unit != 0 && unit % kWord == 0) return 0;
-    if (made->getOpcode() == llvm::Instruction::Sub &&
-        llvm::isa<llvm::PtrToIntOperator>(made->getOperand(0)))
-      return 0;
+    if ((unit != 0 && unit % kWord == 0) ||
+        (made->getOpcode() == llvm::Instruction::Sub &&
+         llvm::isa<llvm::PtrToIntOperator>(made->getOperand(0))))
+      return solver_.copy_memory(to, from);
   }
   ++result_.copies_of_bytes_;
-  return kElement;
+  solver_.copy_bytes(to, from);
 }
 
 void ConstraintBuilder::intrinsic(llvm::CallBase& call, llvm::Function& callee) {
   if (auto* transfer_call = llvm::dyn_cast<llvm::AnyMemTransferInst>(&call)) {
-    solver_.copy_memory(result_.node(transfer_call->getRawDest()),
-                        result_.node(transfer_call->getRawSource()),
-                        copied_size(*transfer_call->getLength()));
+    copy_memory(result_.node(transfer_call->getRawDest()),
+                result_.node(transfer_call->getRawSource()), *transfer_call->getLength());
   } else if (callee.getIntrinsicID() == llvm::Intrinsic::vastart) {
     // The list points to an object that holds all further arguments.
     const ObjectId rest = locations_.object(ObjectKind::kStack, call.getFunction());
@@ -359,7 +370,7 @@ void ConstraintBuilder::intrinsic(llvm::CallBase& call, llvm::Function& callee) 
     solver_.copy(solver_.memory(*locations_.at(rest, 0)), entry->second);
   } else if (callee.getIntrinsicID() == llvm::Intrinsic::vacopy) {
     solver_.copy_memory(argument(call, 0), argument(call, 1));
-  } else {
+  } else if (!call.getType()->isIntegerTy() || callee.getIntrinsicID() == llvm::Intrinsic::expect) {
     visitInstruction(call);
   }
 }
@@ -377,19 +388,22 @@ void ConstraintBuilder::visitCallBase(llvm::CallBase& call) {
     result_.callees_.try_emplace(&call);
     Offsets slot;
     const bool is_virtual = is_virtual_call(call, locations_.layout(), slot);
-    if (is_virtual) result_.virtual_calls_.push_back({&call, slot, {}});
+    if (is_virtual) result_.virtual_calls_.push_back({&call, slot});
     solver_.watch(result_.node(call.getCalledOperand()), [this_result = &result_, &call,
                                                           is_virtual](Location location) {
       const Object& object = this_result->locations_.of(location);
       if (object.kind != ObjectKind::kFunction) return;
       auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
-      if (found->arg_size() <= call.arg_size()) this_result->bind(call, *found, !is_virtual);
+      if (may_call(call, *found)) {
+        this_result->bind(call, *found, !is_virtual);
+      } else {
+        ++this_result->other_signatures_;
+      }
     });
     return;
   }
   if (callee->isIntrinsic()) return intrinsic(call, *callee);
   if (const Model* known = result_.model_of(call)) return model(call, *known);
-  if (result_.allocators_.contains(callee)) allocate(call, result_.node(&call));
   if (!callee->isDeclaration()) return result_.bind(call, *callee);
   unknown_call(call, *callee);
 }

@@ -20,6 +20,7 @@ class ConstraintBuilder : public llvm::InstVisitor<ConstraintBuilder> {
   void visitAtomicRMWInst(llvm::AtomicRMWInst& update);
   void visitAtomicCmpXchgInst(llvm::AtomicCmpXchgInst& update);
   void visitGetElementPtrInst(llvm::GetElementPtrInst& gep);
+  void visitBinaryOperator(llvm::BinaryOperator& made);
   void visitReturnInst(llvm::ReturnInst& end);
   void visitCallBase(llvm::CallBase& call);
   void visitInstruction(llvm::Instruction& other);
@@ -37,7 +38,7 @@ class ConstraintBuilder : public llvm::InstVisitor<ConstraintBuilder> {
   void unknown_call(const llvm::CallBase& call, const llvm::Function& callee);
   void call_back(const llvm::CallBase& call, int function, Effect effect, Node data, unsigned as);
   void transfer(Node value, Node pointer, llvm::Type* type, llvm::Align align, bool is_store);
-  uint64_t copied_size(const llvm::Value& length);
+  void copy_memory(Node to, Node from, const llvm::Value& length);
   Node argument(const llvm::CallBase& call, int number);
 
   PointsTo& result_;

@@ -46,7 +46,8 @@ void Contexts::add(Context context) {
     const Context& other = contexts_[index];
     if (other.fresh == context.fresh && other.entry == context.entry) return;
   }
-  if (known.size() < options_.most) {
+  const bool hurry = options_.budget != nullptr && options_.budget->is_over(kContextShare);
+  if (known.size() < (hurry ? 1 : options_.most)) {
     known.push_back(contexts_.size());
     work_.push_back(contexts_.size());
     contexts_.push_back(std::move(context));

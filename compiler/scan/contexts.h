@@ -29,7 +29,8 @@ struct Context {
 };
 
 struct ContextOptions {
-  size_t most = 12;                  // of one function under one root
+  size_t most = 12;  // of one function under one root; 1 when the time is over
+  const Budget* budget = nullptr;
   std::vector<std::string> entries;  // roots of a library
 };
 

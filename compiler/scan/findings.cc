@@ -132,16 +132,18 @@ std::string to_facts(const Program& program, const AccessFinder& finder,
                              {"digest", digest_name(program.digest)},
                              {"accesses", accesses},
                              {"proven", proven},
-                             {"facts", nlohmann::json::array()}};
-  for (const auto& [place, fact] : facts)
+                             {"facts", nlohmann::json::array()},
+                             {"open", nlohmann::json::array()}};
+  for (const auto& [place, fact] : facts) {
+    nlohmann::json one = {{"file", std::get<0>(place)},
+                          {"line", std::get<1>(place)},
+                          {"column", std::get<2>(place)},
+                          {"function", fact.function}};
     if (fact.proven)
-      document["facts"].push_back(
-          {{"file", std::get<0>(place)},
-           {"line", std::get<1>(place)},
-           {"column", std::get<2>(place)},
-           {"function", fact.function},
-           {"because",
-            join(std::vector<std::string>(fact.reasons.begin(), fact.reasons.end()), ", ")}});
+      one["because"] =
+          join(std::vector<std::string>(fact.reasons.begin(), fact.reasons.end()), ", ");
+    document[fact.proven ? "facts" : "open"].push_back(std::move(one));
+  }
   counters.push_back({"accesses", accesses, "memory accesses were looked at", false});
   counters.push_back(
       {"accesses_proven", proven, "of them were proven race-free within the stated limits", false});

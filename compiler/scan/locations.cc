@@ -1,8 +1,13 @@
 #include "compiler/scan/locations.h"
 
+#include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/Constants.h>
+#include <llvm/IR/DebugInfoMetadata.h>
 #include <llvm/IR/DerivedTypes.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/Operator.h>
+
+#include <set>
 
 namespace deadheat::scan {
 namespace {
@@ -30,7 +35,51 @@ uint64_t allocated_size(const llvm::CallBase& call) {
     return value == nullptr ? 0 : value->getZExtValue();
   };
   if (name == "malloc" || name.starts_with("_Znw") || name.starts_with("_Zna")) return constant(0);
-  return name == "calloc" ? constant(0) * constant(1) : 0;
+  if (name == "calloc") return constant(0) * constant(1);
+  // The program's own: pool_alloc(pool, 24), but not own_calloc(4, 24).
+  uint64_t size = 0, numbers = 0;
+  for (unsigned i = 0; i < call.arg_size(); ++i) {
+    if (!call.getArgOperand(i)->getType()->isIntegerTy()) continue;
+    size = constant(i);
+    ++numbers;
+  }
+  return numbers == 1 ? size : 0;
+}
+
+// The type that its users take the block for, by the fields that they name: the largest.
+llvm::StructType* named_type(const llvm::CallBase& call, const llvm::DataLayout& layout) {
+  std::set<const llvm::Value*> visited{&call};
+  std::vector<const llvm::Value*> work{&call};
+  llvm::StructType* best = nullptr;
+  while (!work.empty()) {
+    const llvm::Value* value = work.back();
+    work.pop_back();
+    for (const llvm::User* user : value->users()) {
+      if (llvm::isa<llvm::PHINode, llvm::SelectInst>(user) && visited.insert(user).second)
+        work.push_back(user);
+      const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(user);
+      if (gep == nullptr || gep->getPointerOperand() != value) continue;
+      auto* type = llvm::dyn_cast<llvm::StructType>(gep->getSourceElementType());
+      if (type != nullptr && type->isSized() &&
+          (best == nullptr || layout.getTypeAllocSize(best) < layout.getTypeAllocSize(type)))
+        best = type;
+    }
+  }
+  return best;
+}
+
+// Elements of an array of records are one, also on the heap. A record that text follows is left
+// untyped where its size is known.
+void describe_block(Object& object, const llvm::CallBase& call, const llvm::DataLayout& layout) {
+  object.size = allocated_size(call);
+  if (!is_c(*call.getFunction())) return;  // containers and constructors name parts and bases
+  llvm::StructType* type = named_type(call, layout);
+  const uint64_t unit = type == nullptr ? 0 : layout.getTypeAllocSize(type).getFixedValue();
+  if (unit == 0 || object.size % unit != 0) return;
+  object.type = object.size == unit
+                    ? static_cast<llvm::Type*>(type)
+                    : llvm::ArrayType::get(type, object.size == 0 ? 0 : object.size / unit);
+  object.typed = object.size > 0 || taken_for(call) == type;
 }
 
 void describe(Object& object, const llvm::DataLayout& layout) {
@@ -44,14 +93,24 @@ void describe(Object& object, const llvm::DataLayout& layout) {
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(object.site);
       call != nullptr && object.kind == ObjectKind::kHeap)
-    object.size = allocated_size(*call);
+    return describe_block(object, *call, layout);
   if (object.type != nullptr && object.type->isSized())
     object.size = layout.getTypeAllocSize(object.type).getFixedValue();
   // `extern struct T table[]` has no size here.
   if (object.size == 0) object.type = nullptr;
+  object.typed = object.type != nullptr;
 }
 
 }  // namespace
+
+bool is_c(const llvm::Function& function) {
+  const llvm::DISubprogram* described = function.getSubprogram();
+  if (described == nullptr || described->getUnit() == nullptr) return false;
+  const unsigned language = described->getUnit()->getSourceLanguage();
+  return language == llvm::dwarf::DW_LANG_C || language == llvm::dwarf::DW_LANG_C89 ||
+         language == llvm::dwarf::DW_LANG_C99 || language == llvm::dwarf::DW_LANG_C11 ||
+         language == llvm::dwarf::DW_LANG_C17;
+}
 
 int64_t first_element(llvm::Type* type, int64_t offset, const llvm::DataLayout& layout) {
   int64_t out = 0;
@@ -104,10 +163,7 @@ std::optional<Location> Locations::at(ObjectId id, int64_t offset) {
     return std::nullopt;
   }
   if (object.type != nullptr && !object.exact) offset = first_element(object.type, offset, layout_);
-  // A block of unknown size is most often a buffer, through which pointers walk byte by byte.
-  constexpr size_t kMostPartsOfBuffer = 48;
-  const bool buffer = object.type == nullptr && object.size == 0;
-  if (object.parts.size() >= (buffer ? kMostPartsOfBuffer : kMostParts) &&
+  if (object.parts.size() >= (object.type == nullptr ? kMostPartsUntyped : kMostParts) &&
       !object.parts.contains(offset))
     offset = 0;
   const auto [entry, fresh] =

@@ -4,12 +4,16 @@
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
+#include <llvm/ADT/SparseBitVector.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/Module.h>
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
 namespace deadheat::scan {
@@ -39,10 +43,14 @@ struct Object {
   const llvm::Value* site = nullptr;  // the global, function, alloca or call
   llvm::Type* type = nullptr;         // where it is known
   uint64_t size = 0;                  // 0: unknown
+  bool typed = false;                 // its type is certain
   bool exact = false;                 // array elements are told apart
   bool constant = false;              // nobody writes to it
   std::map<int64_t, Location> parts;
 };
+
+// The members of C's records, by the record's name.
+using MemberNames = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 class Locations {
  public:
@@ -54,6 +62,13 @@ class Locations {
   // `fields`: offset by struct fields; `elements`: by constant array indices, for exact objects.
   std::optional<Location> step(Location from, int64_t fields, int64_t elements);
 
+  void learn_members(const llvm::Module& module);
+  // All places where a record of this type may lie: pointers that mean a place of another type are
+  // not stepped from by its fields. Places without a type of their own may be anything that fits.
+  const llvm::SparseBitVector<128>& fitting(llvm::StructType* type);
+  // A buffer of bytes, as far as is known: text, a packet, or elements of a container.
+  bool is_buffer(Location location) const;
+
   const Object& of(Location location) const { return objects_[where_[location].object]; }
   ObjectId object_of(Location location) const { return where_[location].object; }
   int64_t offset_of(Location location) const { return where_[location].offset; }
@@ -64,11 +79,14 @@ class Locations {
   const llvm::DataLayout& layout() const { return layout_; }
 
  private:
+  bool may_be(Location location, llvm::StructType* type) const;
   struct Where {
     ObjectId object;
     int64_t offset;
   };
-  static constexpr size_t kMostParts = 500;  // beyond: offset 0 stands for the rest
+  // Beyond: offset 0 stands for the rest. A block of unknown type is most often a buffer, through
+  // which pointers walk.
+  static constexpr size_t kMostParts = 500, kMostPartsUntyped = 24;
 
   const llvm::DataLayout& layout_;
   std::vector<Object> objects_;
@@ -77,9 +95,19 @@ class Locations {
   // What step() has answered: solving asks the same many times. kNowhere: not in the object.
   llvm::DenseMap<uint64_t, Location> steps_;
   static constexpr Location kNowhere = ~Location{0};
+  struct Fitting {
+    llvm::SparseBitVector<128> places;
+    Location known = 0;  // places before this one were asked
+  };
+  llvm::DenseMap<llvm::StructType*, std::unique_ptr<Fitting>> fitting_;
+  MemberNames members_;
   uint64_t out_of_object_ = 0;
 };
 
+// The only record that a function of C takes this value of its for, if there is one.
+llvm::StructType* taken_for(const llvm::Value& value);
+// Whether it was written in C, and not in C++.
+bool is_c(const llvm::Function& function);
 // The offset with all array indices 0: elements of an array are one.
 int64_t first_element(llvm::Type* type, int64_t offset, const llvm::DataLayout& layout);
 

@@ -25,6 +25,7 @@ struct Options {
   PrepareOptions prepare;
   ContextOptions contexts;
   PairOptions pairs;
+  double seconds = 300;  // of processor time
   bool quiet = false;
 };
 
@@ -62,6 +63,8 @@ Result<Options> parse(int argc, char** argv) {
         options.contexts.entries.push_back(value);
       } else if (word == "--contexts") {
         options.contexts.most = std::strtoul(value.c_str(), nullptr, 10);
+      } else if (word == "--time") {
+        options.seconds = std::strtod(value.c_str(), nullptr);
       } else if (word == "--inline") {
         options.prepare.inline_size =
             static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 10));
@@ -99,7 +102,9 @@ void append(Counters& to, Counters from) {
   to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
 }
 
-int run(const Options& options) {
+int run(Options& options) {
+  const Budget budget(options.seconds);
+  options.contexts.budget = options.pairs.budget = &budget;
   const Progress progress(options.quiet);
   Models models;
   for (const std::string& path : options.models)
@@ -111,12 +116,13 @@ int run(const Options& options) {
   progress.say("linked");
   prepare(*program, models, options.prepare);
   llvm::Module& module = *program->module;
-  PointsTo points_to(module, models);
+  PointsTo points_to(module, models, budget);
   points_to.solve();
-  progress.say("pointers followed");
+  progress.say(points_to.is_complete() ? "pointers followed"
+                                       : "pointers followed in part: the time is short (--time)");
   Paths paths(points_to);
   AccessFinder finder(points_to, paths);
-  Summaries summaries(module, points_to, paths, finder);
+  Summaries summaries(module, points_to, paths, finder, budget);
   summaries.compute();
   progress.say("functions summarised");
   Contexts contexts(points_to, paths, finder, summaries, options.contexts);

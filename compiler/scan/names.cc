@@ -5,9 +5,9 @@
 #include <llvm/IR/IntrinsicInst.h>
 
 #include "compiler/scan/type_parts.h"
-#include "lib/live/places.h"
-#include "lib/live/variable_text.h"
 #include "lib/model/normalize.h"
+#include "lib/places/places.h"
+#include "lib/places/variable_text.h"
 #include "lib/symbols/demangle.h"
 
 namespace deadheat::scan {
@@ -77,7 +77,8 @@ const llvm::DILocation* Names::user_location(const llvm::Instruction& at, int co
   const llvm::DILocation* first = at.getDebugLoc().get();
   const auto user = [](const llvm::DILocation* location) -> const llvm::DILocation* {
     for (; location != nullptr; location = location->getInlinedAt())
-      if (location->getLine() != 0 && !live::is_system_header(file_of(*location))) return location;
+      if (location->getLine() != 0 && !places::is_system_header(file_of(*location)))
+        return location;
     return nullptr;
   };
   if (const llvm::DILocation* found = user(first)) return found;
@@ -112,7 +113,7 @@ model::Site Names::site(const llvm::Instruction& at, size_t context, ObjectId ob
   if (site.function.empty())
     site.function = symbols::demangle(at.getFunction()->getName().str().c_str());
   site.variable = variable(object, offset, size);
-  if (site.variable.empty()) site.variable = live::accessed_variable(site.source_text);
+  if (site.variable.empty()) site.variable = places::accessed_variable(site.source_text);
   return site;
 }
 
@@ -145,7 +146,9 @@ std::string Names::object(ObjectId id, int64_t offset, uint64_t size) {
       return name.empty() ? "a global without a name" : "global " + name;
     }
     case ObjectKind::kHeap: {
-      const auto* made = llvm::cast<llvm::Instruction>(object.site);
+      // An argument: the blocks that a function of the program takes back.
+      const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
+      if (made == nullptr) return "freed block";
       const llvm::DILocation* location = made->getDebugLoc().get();
       const std::string function =
           location == nullptr ? "" : function_of(location->getScope()->getSubprogram());

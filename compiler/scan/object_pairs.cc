@@ -49,15 +49,24 @@ std::vector<PairFinder::Group> PairFinder::group(const std::vector<Use>& uses) c
   std::vector<Group> out;
   std::map<std::tuple<size_t, AccessKind, bool, uint64_t, std::vector<int64_t>>, size_t> known;
   for (const Use& use : uses) {
-    const Site& site = sites_[use.site];
+    const Site& site = first(use);
     const Access& access = site.point->access;
     const auto [entry, fresh] = known.try_emplace(
         {site.way_list, access.kind, access.sync, access.size, use.offsets}, out.size());
     if (fresh) out.push_back({&use, {}, false});
-    out[entry->second].sites.push_back(use.site);
-    out[entry->second].exposed |= finder_.is_exposed(access.instruction->getFunction());
+    for (const size_t number : alike_[use.alike]) {
+      const llvm::Instruction* at = sites_[number].point->access.instruction;
+      out[entry->second].sites.push_back(number);
+      out[entry->second].exposed |= finder_.is_exposed(at->getFunction());
+    }
   }
   return out;
+}
+
+void PairFinder::leave_out(const std::vector<Use>& uses) {
+  ++objects_left_;
+  for (const Use& use : uses)
+    for (const size_t number : alike_[use.alike]) sites_[number].left_out = true;
 }
 
 // Notes for the facts what holds of all members, whether or not they are compared one by one.
@@ -106,8 +115,29 @@ void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
       found[entry->second] = std::move(pair);
     }
   };
+  // Each place of a large group is in some pair; which of the others it stands beside says nothing.
+  const auto compare_groups = [&](const Group& a, const Group& b, int64_t offset) {
+    const size_t m = a.sites.size(), n = b.sites.size();
+    if (m * n <= kMostBetweenGroups) {
+      for (size_t i = 0; i < m; ++i)
+        for (size_t j = &a == &b ? i : 0; j < n; ++j) compare(a.sites[i], b.sites[j], offset);
+      return;
+    }
+    for (size_t i = 0; i < std::max(m, n); ++i) compare(a.sites[i % m], b.sites[i % n], offset);
+    for (size_t i = 0; i + 1 < m && &a == &b; ++i) compare(a.sites[i], a.sites[i + 1], offset);
+    alike_not_listed_ += m * n - std::max(m, n);
+    for (const Group* one : {&a, &b})
+      for (const size_t number : one->sites) sites_[number].left_out = true;
+  };
   const std::vector<Group> groups = group(uses);
-  for (size_t g = 0; g < groups.size(); ++g)
+  const auto is_over = [&] {
+    return options_.budget != nullptr && options_.budget->is_over(kPairShare);
+  };
+  for (size_t g = 0; g < groups.size(); ++g) {
+    if (is_over()) {
+      leave_out(uses);
+      break;
+    }
     for (size_t h = g; h < groups.size(); ++h) {
       const Access& a = sites_[groups[g].sites[0]].point->access;
       const Access& b = sites_[groups[h].sites[0]].point->access;
@@ -115,12 +145,10 @@ void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
       const auto offset =
           overlap(groups[g].first->offsets, a.size, groups[h].first->offsets, b.size);
       if (!offset || !may_pair(object, groups[g], groups[h])) continue;
-      for (size_t i = 0; i < groups[g].sites.size(); ++i)
-        for (size_t j = g == h ? i : 0; j < groups[h].sites.size(); ++j)
-          compare(groups[g].sites[i], groups[h].sites[j], *offset);
+      compare_groups(groups[g], groups[h], *offset);
     }
-  std::stable_sort(found.begin(), found.end(),
-                   [](const Pair& a, const Pair& b) { return a.score > b.score; });
+  }
+  likeliest_first(found);
   if (found.size() > options_.most_per_object) {
     dropped_ += found.size() - options_.most_per_object;
     found.resize(options_.most_per_object);

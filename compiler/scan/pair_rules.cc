@@ -15,28 +15,35 @@ bool PairFinder::is_unique(ObjectId id) const {
   return made != nullptr && !contexts_.runs_often(made);
 }
 
-PairFinder::Guard PairFinder::guard(const Way& a, const Way& b) const {
+PairFinder::Guard PairFinder::guard(const Lock& x, const Lock& y) const {
+  if (x.mode == LockMode::kShared && y.mode == LockMode::kShared) return Guard::kNone;
+  if (x.path != kNoPath && x.path == y.path && paths_.is_global(x.path)) return Guard::kCommon;
+  if (paths_.is_fixed(x.path) && paths_.is_fixed(y.path)) return Guard::kNone;  // two addresses
+  const bool may_be = std::any_of(x.locations.begin(), x.locations.end(), [&](Location one) {
+    return std::binary_search(y.locations.begin(), y.locations.end(), one);
+  });
+  if (!may_be) return Guard::kNone;
+  if (x.locations.size() == 1 && y.locations.size() == 1) {
+    const ObjectId object = points_to_.locations().object_of(x.locations[0]);
+    // An element of an array of locks is told apart only by its path.
+    const bool element =
+        paths_[x.path].kind == PathKind::kElement || paths_[y.path].kind == PathKind::kElement;
+    if (is_unique(object) && !element) return Guard::kCommon;
+  }
+  return Guard::kSameSite;
+}
+
+PairFinder::Guard PairFinder::guard(const Way& a, const Way& b) {
+  const auto [entry, fresh] = guards_.try_emplace(spread(a.locks, b.locks), Guard::kNone);
+  if (!fresh) return entry->second;
   Guard best = Guard::kNone;
-  for (const Lock& x : a.held)
-    for (const Lock& y : b.held) {
-      if (x.mode == LockMode::kShared && y.mode == LockMode::kShared) continue;
-      if (x.path != kNoPath && x.path == y.path && paths_.is_global(x.path)) return Guard::kCommon;
-      if (paths_.is_fixed(x.path) && paths_.is_fixed(y.path)) continue;  // two addresses, two locks
-      const bool may_be = std::any_of(x.locations.begin(), x.locations.end(), [&](Location one) {
-        return std::binary_search(y.locations.begin(), y.locations.end(), one);
-      });
-      if (!may_be) continue;
-      const Locations& locations = points_to_.locations();
-      if (x.locations.size() == 1 && y.locations.size() == 1) {
-        const ObjectId object = locations.object_of(x.locations[0]);
-        // An element of an array of locks is told apart only by its path.
-        const bool element =
-            paths_[x.path].kind == PathKind::kElement || paths_[y.path].kind == PathKind::kElement;
-        if (is_unique(object) && !element) return Guard::kCommon;
-      }
-      best = Guard::kSameSite;
+  for (const uint32_t x : a.lock_numbers)
+    for (const uint32_t y : b.lock_numbers) {
+      const auto [known, unknown] = lock_guards_.try_emplace(spread(x, y), Guard::kNone);
+      if (unknown) known->second = guard(*locks_[x], *locks_[y]);
+      best = std::max(best, known->second);
     }
-  return best;
+  return entry->second = best;
 }
 
 // A lock in the very object that is accessed: the same object, the same lock.

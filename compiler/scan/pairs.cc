@@ -22,12 +22,20 @@ size_t PairFinder::add_way(size_t context, const AccessPoint& point,
   state.acquired.clear();
   way.alive = parallel_.alive(state);
   // Contexts that differ in nothing that matters here are one way.
-  std::vector<unsigned> alive;
-  for (const unsigned one : way.alive.set_bits()) alive.push_back(one);
-  alive.push_back(~0U);
-  for (const unsigned one : way.joined.set_bits()) alive.push_back(one);
+  std::vector<unsigned> threads{static_cast<unsigned>(way.root)};
+  for (const unsigned one : way.alive.set_bits()) threads.push_back(one);
+  threads.push_back(~0U);
+  for (const unsigned one : way.joined.set_bits()) threads.push_back(one);
+  way.threads = known_threads_.try_emplace(std::move(threads), known_threads_.size()).first->second;
+  way.locks = known_locks_.try_emplace(way.held, known_locks_.size()).first->second;
+  for (const Lock& lock : way.held) {
+    const auto [known, unknown] =
+        lock_numbers_.try_emplace(lock, static_cast<uint32_t>(locks_.size()));
+    if (unknown) locks_.push_back(&known->first);
+    way.lock_numbers.push_back(known->second);
+  }
   const auto [entry, fresh] =
-      known_ways_.try_emplace({way.root, way.held, alive, way.waited}, ways_.size());
+      known_ways_.try_emplace({way.threads, way.locks, way.waited}, ways_.size());
   if (fresh) ways_.push_back(std::move(way));
   context_of_.try_emplace({entry->second, &function}, context);
   return entry->second;
@@ -63,6 +71,7 @@ void PairFinder::collect() {
     contexts[contexts_.all()[i].function].push_back(i);
   const Locations& locations = points_to_.locations();
   std::map<std::vector<size_t>, size_t> known_lists;
+  std::map<std::tuple<Node, size_t, model::AccessKind, bool, uint64_t>, size_t> known_kinds;
   for (const auto& [function, list] : contexts) {
     // Accesses with one state are reached in the same ways.
     std::map<std::pair<size_t, int>, std::pair<std::vector<size_t>, bool>> by_state;
@@ -80,11 +89,20 @@ void PairFinder::collect() {
         std::sort(ways.begin(), ways.end());
         ways.erase(std::unique(ways.begin(), ways.end()), ways.end());
       }
+      if (some_fresh) finder_.assume_fresh(point.access.pointer);
       if (ways.empty()) continue;
       const auto [known, unknown] = known_lists.try_emplace(ways, way_lists_.size());
       if (unknown) way_lists_.push_back(ways);
       sites_.push_back({&point, known->second, points_to_.of(point.access.pointer).count()});
       sites_.back().left_out = some_fresh;
+      // What the same pointers mean is looked up once: half of the program may touch an object.
+      const auto [same, first_of_kind] =
+          known_kinds.try_emplace({points_to_.set_of(point.access.pointer), known->second,
+                                   point.access.kind, point.access.sync, point.access.size},
+                                  alike_.size());
+      if (first_of_kind) alike_.emplace_back();
+      alike_[same->second].push_back(sites_.size() - 1);
+      if (!first_of_kind) continue;
       std::set<std::pair<ObjectId, int64_t>> places;
       for (const Location location : points_to_.of(point.access.pointer)) {
         const ObjectId object = locations.object_of(location);
@@ -96,12 +114,20 @@ void PairFinder::collect() {
       }
       for (const auto& [object, offset] : places) {
         std::vector<Use>& uses = uses_[object];
-        if (uses.empty() || uses.back().site != sites_.size() - 1)
-          uses.push_back({sites_.size() - 1, {}});
+        if (uses.empty() || uses.back().alike != same->second) uses.push_back({same->second, {}});
         uses.back().offsets.push_back(offset);
       }
     }
   }
+}
+
+PairFinder::Together PairFinder::together(const Way& a, const Way& b) {
+  const auto [entry, fresh] = together_.try_emplace(spread(a.threads, b.threads), Together::kYes);
+  if (fresh && !parallel_.may(a.root, a.alive, b.root, b.alive))
+    entry->second = parallel_.apart_by_assumption(a.root, a.joined, b.root, b.joined)
+                        ? Together::kNoByAssumption
+                        : Together::kNo;
+  return entry->second;
 }
 
 // All that two sites' comparison needs to know of their ways is the same for many sites. Kept: of
@@ -114,8 +140,8 @@ const PairFinder::Meetings& PairFinder::meetings(const Site& a, const Site& b) {
     for (const size_t j : way_lists_[b.way_list]) {
       const Way& x = ways_[i];
       const Way& y = ways_[j];
-      if (!parallel_.may(x.root, x.alive, y.root, y.alive)) {
-        entry->second.assumed |= parallel_.apart_by_assumption(x.root, x.joined, y.root, y.joined);
+      if (const Together both = together(x, y); both != Together::kYes) {
+        entry->second.assumed |= both == Together::kNoByAssumption;
         continue;
       }
       const Guard held = guard(x, y);
@@ -191,28 +217,49 @@ std::vector<Pair> PairFinder::find() {
   index_roots();
   collect();
   std::vector<Pair> out;
-  for (const auto& [object, uses] : uses_) {
+  // The objects that half of the program touches come last: if the time ends, it ends there.
+  std::vector<std::pair<size_t, ObjectId>> order;
+  for (const auto& [object, uses] : uses_) order.emplace_back(uses.size(), object);
+  std::sort(order.begin(), order.end());
+  for (const auto& [count, object] : order) {
+    const std::vector<Use>& uses = uses_.at(object);
     const bool written = std::any_of(uses.begin(), uses.end(), [&](const Use& use) {
-      return model::is_write(sites_[use.site].point->access.kind);
+      return model::is_write(first(use).point->access.kind);
     });
-    if (written) check_object(object, uses, out);
+    if (!written) continue;
+    if (options_.budget != nullptr && options_.budget->is_over(kPairShare)) {
+      leave_out(uses);
+      continue;
+    }
+    check_object(object, uses, out);
   }
-  std::stable_sort(out.begin(), out.end(),
-                   [](const Pair& a, const Pair& b) { return a.score > b.score; });
+  likeliest_first(out);
+  mark_repeats(out);
   for (Pair& pair : out) rank(pair, true);
+  likeliest_first(out);
   return out;
+}
+
+bool PairFinder::touches_heap(const llvm::Value* pointer) {
+  for (const Location one : points_to_.of(pointer))
+    if (points_to_.locations().of(one).kind == ObjectKind::kHeap) return true;
+  return false;
 }
 
 std::map<const llvm::Instruction*, std::string> PairFinder::safe() {
   std::map<const llvm::Instruction*, std::string> out;
+  if (!summaries_.is_complete()) return out;
   std::set<const llvm::Instruction*> unsafe;
   for (const Site& site : sites_) {
     const llvm::Instruction* at = site.point->access.instruction;
     if (site.in_pair || site.left_out) {
       unsafe.insert(at);
     } else if (points_to_.of(site.point->access.pointer).empty() ||
-               finder_.touches_exposed(site.point->access.pointer)) {
+               finder_.touches_exposed(site.point->access.pointer) ||
+               finder_.touches_assumed(site.point->access.pointer)) {
       unsafe.insert(at);  // nothing is known of what it touches, or of who else does
+    } else if (!(site.conflicts && site.parallel) && touches_heap(site.point->access.pointer)) {
+      unsafe.insert(at);  // the allocation itself may be unordered with it
     } else {
       out[at] = !site.conflicts  ? "no conflicting access"
                 : !site.parallel ? "one thread at a time"
@@ -227,10 +274,18 @@ Counters PairFinder::counters() const {
   return {
       {"pairs_checked", checks_, "pairs of accesses were compared", false},
       {"pairs_not_checked", capped_,
-       "pairs of accesses to one object were not compared (--most-checks)", true},
+       "pairs of accesses to one object were not compared (--most-checks)", true, true},
+      {"objects_not_compared", objects_left_,
+       "objects: accesses to them were not compared because the time was over (--time)", true,
+       true},
       {"pairs_not_listed", dropped_,
        "pairs of accesses to one object were left out, the least likely ones: it has too many",
        true},
+      {"pairs_alike", alike_not_listed_,
+       "pairs of accesses are like a listed one in object, bytes, locks and threads, and not "
+       "listed "
+       "themselves: each of their places is in some pair",
+       false},
       {"own_objects", own_,
        "pairs were left out because each thread has its own object (--no-own-objects)", true},
       {"handed_over", handed_,

@@ -21,15 +21,22 @@ struct Pair {
   bool same_site_locks = false;
   size_t aliases = 0;
   bool ad_hoc = false;               // one side is a loop that only waits for the other
+  bool repeats = false;              // a likelier pair of the same bytes stands before it
   bool likely_ordered = false;       // by synchronisation that is no lock
   std::vector<std::string> reasons;  // why it has this rank, the weightiest first
 };
 
+// By score; pairs of the same score keep their order.
+void likeliest_first(std::vector<Pair>& pairs);
+// Marks all pairs of the same bytes but the first: people look at one of them, not at all.
+void mark_repeats(std::vector<Pair>& pairs);
+
 struct PairOptions {
-  size_t most_per_object = 2000;
+  size_t most_per_object = 200;
   size_t most_checks = 2'000'000;  // of accesses to one object
   bool own_objects = true;         // objects made for one thread are its own
   bool same_site_locks = false;    // locks of one allocation site count as one
+  const Budget* budget = nullptr;  // when it is over, the remaining objects are not looked at
 };
 
 class PairFinder {
@@ -49,6 +56,8 @@ class PairFinder {
     Locks held;
     Spawns alive, joined;
     std::set<LocationList> waited;
+    std::vector<uint32_t> lock_numbers = {};
+    uint32_t locks = 0, threads = 0;  // numbers: equal lock sets; equal root, alive and joined
   };
   struct Site {
     const AccessPoint* point;
@@ -57,13 +66,16 @@ class PairFinder {
     // What comparing it with others showed.
     bool conflicts = false, parallel = false, left_out = false, in_pair = false;
   };
-  struct Use {  // of an object
-    size_t site;
+  struct Use {                     // of an object
+    size_t alike;                  // accesses that differ in nothing that matters: in alike_
     std::vector<int64_t> offsets;  // ascending
   };
+  const Site& first(const Use& use) const { return sites_[alike_[use.alike].front()]; }
+  void leave_out(const std::vector<Use>& uses);
   struct Group;                              // uses of an object that others need not tell apart
   static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
-  static constexpr size_t kMostAlike = 4;    // meetings that differ only in their rank
+  static constexpr size_t kMostBetweenGroups = 256;  // pairs; of larger groups each place is in one
+  static constexpr size_t kMostAlike = 4;            // meetings that differ only in their rank
   enum class Guard : uint8_t { kNone, kSameSite, kCommon };
 
   void collect();
@@ -83,9 +95,13 @@ class PairFinder {
     bool open = false;     // some without a common lock
   };
   const Meetings& meetings(const Site& a, const Site& b);
-  Guard guard(const Way& a, const Way& b) const;
+  Guard guard(const Way& a, const Way& b);
+  Guard guard(const Lock& a, const Lock& b) const;
+  enum class Together : uint8_t { kYes, kNo, kNoByAssumption };
+  Together together(const Way& a, const Way& b);
   bool guarded_by_itself(const Way& a, const Access& access_a, const Way& b,
                          const Access& access_b) const;
+  bool touches_heap(const llvm::Value* pointer);
   bool is_unique(ObjectId object) const;
   bool is_own(ObjectId object, size_t root) const;
   bool handed_over(const Access& access, const Way& way, const Way& other) const;
@@ -100,18 +116,27 @@ class PairFinder {
   const Parallel& parallel_;
   const PairOptions& options_;
   std::vector<Way> ways_;
-  std::map<std::tuple<size_t, Locks, std::vector<unsigned>, std::set<LocationList>>, size_t>
-      known_ways_;  // alive and joined threads are one list
+  std::map<std::tuple<uint32_t, uint32_t, std::set<LocationList>>, size_t> known_ways_;
+  std::map<Locks, uint32_t> known_locks_;
+  std::map<std::vector<unsigned>, uint32_t> known_threads_;  // root, alive, joined
+  // What was answered for two lock sets, two locks, and two sets of threads.
+  llvm::DenseMap<uint64_t, Guard> guards_;
+  std::map<Lock, uint32_t> lock_numbers_;
+  std::vector<const Lock*> locks_;  // by number
+  llvm::DenseMap<uint64_t, Guard> lock_guards_;
+  llvm::DenseMap<uint64_t, Together> together_;
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
   // A way may stand for contexts of several functions: the one that a pair shows is its own.
   std::map<std::pair<size_t, const llvm::Function*>, size_t> context_of_;
   std::vector<std::vector<size_t>> way_lists_;
   std::map<std::pair<size_t, size_t>, Meetings> meetings_;
   std::vector<Site> sites_;
+  std::vector<std::vector<size_t>> alike_;  // numbers of sites
   std::map<ObjectId, std::vector<Use>> uses_;
   std::vector<std::set<Location>> signals_, barriers_;  // by root
   std::map<const llvm::Function*, std::set<size_t>> roots_of_;
-  uint64_t checks_ = 0, capped_ = 0, own_ = 0, handed_ = 0, same_site_ = 0, dropped_ = 0;
+  uint64_t checks_ = 0, capped_ = 0, own_ = 0, handed_ = 0, same_site_ = 0, dropped_ = 0,
+           objects_left_ = 0, alike_not_listed_ = 0;
 };
 
 }  // namespace deadheat::scan

@@ -112,24 +112,25 @@ LocationList Paths::list(std::vector<Location> locations) {
 
 LocationList Paths::locations(PathId id) {
   if (const auto known = locations_.find(id); known != locations_.end()) return known->second;
-  std::vector<Location> out;
+  // A set, not a list: what is stored at a thousand places is mostly the same.
+  Set found;
   const Path path = paths_[id];
   if (id == kNoPath) {
   } else if (path.kind == PathKind::kRoot) {
-    for (const Location one : points_to_.of(path.value)) out.push_back(one);
+    found = points_to_.of(path.value);
   } else {
     for (const Location one : locations(path.from)) {
       if (path.kind == PathKind::kElement) {
-        out.push_back(one);
+        found.set(one);
       } else if (path.kind == PathKind::kLoad) {
-        for (const Location inner : points_to_.stored_at(one)) out.push_back(inner);
+        found |= points_to_.stored_at(one);
       } else if (const auto at = points_to_.locations().step(one, path.offset, 0)) {
-        out.push_back(*at);
+        found.set(*at);
       }
     }
   }
-  std::sort(out.begin(), out.end());
-  out.erase(std::unique(out.begin(), out.end()), out.end());
+  std::vector<Location> out;
+  for (const Location one : found) out.push_back(one);
   return locations_.try_emplace(id, list(std::move(out))).first->second;
 }
 

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "compiler/scan/allocators.h"
 #include "compiler/scan/constraints.h"
 
 namespace deadheat::scan {
@@ -31,8 +32,12 @@ Offsets offsets_of(const llvm::GEPOperator& gep, const llvm::DataLayout& layout)
   return out;
 }
 
-PointsTo::PointsTo(llvm::Module& module, const Models& models)
-    : module_(module), models_(models), locations_(module.getDataLayout()), solver_(locations_) {
+PointsTo::PointsTo(llvm::Module& module, const Models& models, const Budget& budget)
+    : module_(module),
+      models_(models),
+      locations_(module.getDataLayout()),
+      solver_(locations_, budget) {
+  locations_.learn_members(module);
   nothing_ = solver_.add_node();
   thread_results_ = solver_.add_node();
   thread_specific_ = solver_.add_node();
@@ -46,26 +51,42 @@ void PointsTo::solve() {
   solver_.solve();
 }
 
+// The methods that a table has in the call's slot, of those that the call may reach.
+std::vector<const llvm::Function*> PointsTo::methods_in(
+    Location table, const Offsets& slot, const llvm::DenseSet<const llvm::Function*>& callees) {
+  std::vector<const llvm::Function*> methods;
+  const auto at = locations_.step(table, slot.fields, slot.elements);
+  if (!at) return methods;
+  for (const Location method : stored_at(*at)) {
+    const auto* function = llvm::dyn_cast<llvm::Function>(locations_.of(method).site);
+    if (function != nullptr && function->arg_size() > 0 && callees.contains(function))
+      methods.push_back(function);
+  }
+  return methods;
+}
+
+// Many objects have many tables in C programs, where sets are wide, and few of those have a method
+// in the slot: only these are looked at for each object.
 void PointsTo::bind_receivers() {
   for (VirtualCall& virtual_call : virtual_calls_) {
-    const std::vector<llvm::Function*> callees = callees_[virtual_call.call];
-    if (callees.empty()) continue;
+    const std::vector<llvm::Function*>& known = callees_[virtual_call.call];
+    if (known.empty()) continue;
+    if (solver_.is_over()) return solver_.leave_rest();
+    const llvm::DenseSet<const llvm::Function*> callees(known.begin(), known.end());
     const Set objects = of(virtual_call.call->getArgOperand(0));
-    for (const Location object : objects) {
-      const Set tables = stored_at(object);
-      for (const Location table : tables) {
-        const auto slot =
-            locations_.step(table, virtual_call.slot.fields, virtual_call.slot.elements);
-        if (!slot) continue;
-        for (const Location method : Set(stored_at(*slot))) {
-          const auto* function = llvm::dyn_cast<llvm::Function>(locations_.of(method).site);
-          if (function == nullptr || function->arg_size() == 0 ||
-              std::find(callees.begin(), callees.end(), function) == callees.end() ||
-              !virtual_call.bound.insert({function, object}).second)
-            continue;
-          solver_.contains(node(function->getArg(0)), object);
-        }
+    Set tables;
+    for (const Location object : objects) tables |= stored_at(object);
+    std::map<const llvm::Function*, Set> with_method;  // the tables that have it
+    for (const Location table : tables)
+      for (const llvm::Function* function : methods_in(table, virtual_call.slot, callees))
+        with_method[function].set(table);
+    for (const auto& [function, its_tables] : with_method) {
+      Set receivers;
+      for (const Location object : objects) {
+        if (solver_.is_over()) return solver_.leave_rest();
+        if (its_tables.intersects(stored_at(object))) receivers.set(object);
       }
+      solver_.contains(node(function->getArg(0)), receivers);
     }
   }
 }
@@ -118,7 +139,8 @@ void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee, bool wit
   for (const llvm::Argument& formal : callee.args()) {
     if (i >= call.arg_size()) break;
     const llvm::Value* actual = call.getArgOperand(i);
-    if (i > 0 || with_receiver) solver_.copy(node(&formal), node(actual));
+    if ((i > 0 || with_receiver) && !takes_back(callee, i))
+      solver_.step(node(&formal), node(actual), 0, 0, false, taken_for(formal));
     if (formal.hasByValAttr()) solver_.copy_memory(node(&formal), node(actual));
     ++i;
   }
@@ -128,8 +150,17 @@ void PointsTo::bind(const llvm::CallBase& call, llvm::Function& callee, bool wit
     solver_.copy(entry->second, node(call.getArgOperand(i)));
   }
   // Each call of an allocator is a site of its own.
-  if (!call.getType()->isVoidTy() && !allocators_.contains(&callee))
-    solver_.copy(node(&call), returned(&callee));
+  if (call.getType()->isVoidTy()) return;
+  if (!allocators_.contains(&callee))
+    return solver_.step(node(&call), returned(&callee), 0, 0, false, taken_for(call));
+  solver_.contains(node(&call), *locations_.at(locations_.object(ObjectKind::kHeap, &call), 0));
+  if (const auto number = given_back(callee); number && *number < call.arg_size())
+    solver_.copy(node(&call), node(call.getArgOperand(*number)));
+}
+
+bool PointsTo::takes_back(const llvm::Function& function, unsigned number) const {
+  const auto found = taken_back_.find(&function);
+  return found != taken_back_.end() && found->second == number;
 }
 
 void PointsTo::start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
@@ -181,11 +212,28 @@ Counters PointsTo::counters() const {
       {"objects", locations_.objects(), "objects (globals, stack slots, allocation sites)", false},
       {"allocation_wrappers", wrappers_,
        "functions only pass on what they allocate; each call of them is an allocation site", false},
+      {"allocators_by_name", called_allocators_,
+       "functions were taken for allocators by their name: each call of them is an allocation site",
+       true},
+      {"calls_by_other_types", other_signatures_,
+       "targets of indirect calls take other kinds of arguments than are given: not called", true},
       {"steps_out_of_object", locations_.out_of_object(),
        "steps of pointers led out of their object and were not followed", true},
       {"copies_of_bytes", copies_of_bytes_,
-       "copies of memory have a length that is no number of records: only pointers in their first "
-       "64 bytes were followed",
+       "copies of memory have a length that is no number of records: pointers were followed only "
+       "in "
+       "their first 64 bytes, and not from one buffer of bytes to another",
+       true},
+      {"integers_not_followed", calculations_,
+       "results of integer arithmetic were taken to be no pointers", true},
+      {"pointers_not_followed", solver_.unfinished(),
+       "sets of pointers were not followed to the end because the time was over (--time): pairs "
+       "are missing and nothing is proven",
+       true, true},
+      {"steps_by_other_types", solver_.other_types(),
+       "steps to a field of one type led from a place of another and were not followed", true},
+      {"walks_through_bytes", solver_.walks(),
+       "steps of a few bytes in a loop were taken to stay in the field or array that they start in",
        true},
       {"indirect_calls_unresolved", unresolved,
        "indirect calls have no known target: what they run was not seen", true},

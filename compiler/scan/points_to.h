@@ -30,10 +30,12 @@ struct Started {
 
 class PointsTo {
  public:
-  PointsTo(llvm::Module& module, const Models& models);
+  PointsTo(llvm::Module& module, const Models& models, const Budget& budget);
   void solve();
 
   const Set& of(const llvm::Value* value);
+  // Equal numbers: the same set. Different ones may have the same contents.
+  Node set_of(const llvm::Value* value) { return solver_.representative(node(value)); }
   const Set& stored_at(Location location) { return solver_.points_to(solver_.memory(location)); }
   const std::vector<llvm::Function*>& callees(const llvm::CallBase& call) const;
   const std::set<Started>& started(const llvm::CallBase& call) const;
@@ -42,7 +44,11 @@ class PointsTo {
   // The model of a call to a known function. One with a body of its own needs an exact name.
   const Model* model_of(const llvm::CallBase& call) const;
   bool allocates(const llvm::CallBase& call) const;  // returns a new object
+  // Whether it is an allocator's counterpart, and this argument the block.
+  bool takes_back(const llvm::Function& function, unsigned number) const;
   llvm::Module& module() const { return module_; }
+  // False: the time was over first, and nothing can be proven.
+  bool is_complete() const { return solver_.unfinished() == 0; }
   Counters counters() const;
   const std::map<std::string, uint64_t>& unknown_functions() const { return unknown_; }
   // What library functions of which nothing is known were given: they may do anything with it.
@@ -54,6 +60,8 @@ class PointsTo {
   Node returned(const llvm::Function* function);
   void bind(const llvm::CallBase& call, llvm::Function& callee, bool with_receiver = true);
   void bind_receivers();
+  std::vector<const llvm::Function*> methods_in(
+      Location table, const Offsets& slot, const llvm::DenseSet<const llvm::Function*>& callees);
   void start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
              unsigned as);
   void start_with_any(const llvm::CallBase& call, llvm::Function& function, Node data);
@@ -72,13 +80,14 @@ class PointsTo {
   struct VirtualCall {
     const llvm::CallBase* call;
     Offsets slot;
-    std::set<std::pair<const llvm::Function*, Location>> bound;
   };
   std::vector<VirtualCall> virtual_calls_;
   std::map<std::string, uint64_t> unknown_;
   std::vector<const llvm::Value*> given_away_;
   std::set<const llvm::Function*> allocators_;
-  uint64_t indirect_calls_ = 0, wrappers_ = 0, copies_of_bytes_ = 0;
+  std::map<const llvm::Function*, unsigned> taken_back_;
+  uint64_t indirect_calls_ = 0, wrappers_ = 0, called_allocators_ = 0, other_signatures_ = 0,
+           copies_of_bytes_ = 0, calculations_ = 0;
 };
 
 }  // namespace deadheat::scan

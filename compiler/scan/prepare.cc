@@ -8,6 +8,7 @@
 #include <llvm/Transforms/Scalar/SROA.h>
 #include <llvm/Transforms/Utils/Cloning.h>
 
+#include "compiler/scan/allocators.h"
 #include "compiler/scan/library_bodies.h"
 
 namespace deadheat::scan {
@@ -67,7 +68,9 @@ class Inliner {
  private:
   bool may_go(const llvm::Function& callee) {
     if (callee.isDeclaration() || callee.isVarArg() ||
-        callee.hasFnAttribute(llvm::Attribute::Naked) || models_.find(callee.getName()) != nullptr)
+        callee.hasFnAttribute(llvm::Attribute::Naked) ||
+        models_.find(callee.getName()) != nullptr || is_called_allocator(callee) ||
+        taken_back(callee))
       return false;
     const auto [entry, fresh] = may_go_.try_emplace(&callee, false);
     if (fresh) entry->second = size_of(callee) <= options_.inline_size && !calls_itself(callee);

@@ -1,5 +1,6 @@
 // How likely a pair is to be a race, and why: each reason moves the score and is shown.
 #include <algorithm>
+#include <numeric>
 
 #include "compiler/scan/pairs.h"
 
@@ -13,6 +14,24 @@ bool share(const std::set<Location>& a, const std::set<Location>& b) {
 }
 
 }  // namespace
+
+// Not std::stable_sort: this library's uses a function that the standard has deprecated.
+void likeliest_first(std::vector<Pair>& pairs) {
+  std::vector<size_t> order(pairs.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return pairs[a].score != pairs[b].score ? pairs[a].score > pairs[b].score : a < b;
+  });
+  std::vector<Pair> sorted;
+  sorted.reserve(pairs.size());
+  for (const size_t one : order) sorted.push_back(std::move(pairs[one]));
+  pairs = std::move(sorted);
+}
+
+void mark_repeats(std::vector<Pair>& pairs) {
+  std::set<std::pair<ObjectId, int64_t>> known;
+  for (Pair& pair : pairs) pair.repeats = !known.insert({pair.object, pair.offset}).second;
+}
 
 bool PairFinder::waits_for(const Way& way, size_t other_root, const Access& access) const {
   const auto [entry, fresh] = waits_.try_emplace({&way, other_root});
@@ -71,6 +90,7 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   } else if (!pair.same_site_locks) {
     say(0, "each side holds another lock");
   }
+  if (pair.repeats) say(-20, "a likelier pair of the same bytes stands before it");
   if (contexts_.roots()[a.root].kind == RootKind::kHandler ||
       contexts_.roots()[b.root].kind == RootKind::kHandler)
     say(-15, "one side is a signal handler");

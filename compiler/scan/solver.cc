@@ -38,7 +38,20 @@ void Solver::contains(Node node, Location location) {
   changed_ |= sets_[find(node)].test_and_set(location);
 }
 
+// Everything that takes long adds edges: one node may have millions of them. Asking the clock for
+// each would cost as much as adding it.
+bool Solver::is_over() {
+  constexpr uint64_t kEdgesBetween = 1024;
+  if (over_ || until_asked_-- > 0) return over_;
+  until_asked_ = kEdgesBetween;
+  return over_ = budget_.is_over(kPointerShare);
+}
+
 bool Solver::add_edge(Node from, Node to) {
+  if (is_over()) {
+    ++unfinished_;
+    return false;
+  }
   from = find(from);
   to = find(to);
   if (from == to) return false;
@@ -64,9 +77,10 @@ void Solver::load(Node to, Node pointer, int64_t offset, bool packed) {
 void Solver::store(Node pointer, Node value, int64_t offset, bool packed) {
   add_complex(pointer, {Kind::kStore, value, offset, 0, packed});
 }
-void Solver::step(Node to, Node from, int64_t fields, int64_t elements) {
-  if (fields == 0 && elements == 0) return copy(to, from);
-  add_complex(from, {Kind::kStep, to, fields, elements});
+void Solver::step(Node to, Node from, int64_t fields, int64_t elements, bool walks,
+                  llvm::StructType* type) {
+  if (fields == 0 && elements == 0 && type == nullptr) return copy(to, from);
+  add_complex(from, {Kind::kStep, to, fields, elements, false, walks, type});
 }
 void Solver::copy_memory(Node to, Node from, uint64_t size) {
   MemoryCopy& made = memory_copies_.emplace_back();
@@ -74,6 +88,14 @@ void Solver::copy_memory(Node to, Node from, uint64_t size) {
   made.from = from;
   made.size = size;
   changed_ = true;
+}
+
+void Solver::copy_bytes(Node to, Node from) {
+  constexpr uint64_t kElement = 64;
+  copy_memory(to, from, kElement);
+  memory_copies_.back().only_records = true;
+  copy_memory(to, from, kElement);
+  memory_copies_.back().only_buffers = memory_copies_.back().to_records = true;
 }
 
 void Solver::watch(Node node, std::function<void(Location)> changed) {
@@ -95,54 +117,6 @@ void Solver::merge(Node into, Node other) {
   std::vector<Complex>().swap(complex_[other]);
 }
 
-// Tarjan's components without recursion; components come out in reverse topological order.
-std::vector<Node> Solver::order_and_collapse() {
-  const size_t count = parent_.size();
-  std::vector<uint32_t> index(count, 0), low(count, 0);
-  std::vector<bool> on_stack(count, false);
-  std::vector<Node> stack, order;
-  std::vector<std::pair<Node, size_t>> work;
-  std::vector<std::pair<Node, Node>> merges;
-  uint32_t next = 0;
-  for (Node start = 0; start < count; ++start) {
-    if (find(start) != start || index[start] != 0) continue;
-    work.emplace_back(start, 0);
-    while (!work.empty()) {
-      const Node node = work.back().first;
-      if (work.back().second == 0 && index[node] == 0) {
-        index[node] = low[node] = ++next;
-        stack.push_back(node);
-        on_stack[node] = true;
-      }
-      bool descended = false;
-      while (work.back().second < edges_[node].size()) {
-        const Node to = find(edges_[node][work.back().second++]);
-        if (index[to] == 0) {
-          work.emplace_back(to, 0);
-          descended = true;
-          break;
-        }
-        if (on_stack[to]) low[node] = std::min(low[node], index[to]);
-      }
-      if (descended) continue;
-      if (low[node] == index[node]) {
-        for (Node member = kNone; member != node;) {
-          member = stack.back();
-          stack.pop_back();
-          on_stack[member] = false;
-          if (member != node) merges.emplace_back(node, member);
-        }
-        order.push_back(node);
-      }
-      work.pop_back();
-      if (!work.empty()) low[work.back().first] = std::min(low[work.back().first], low[node]);
-    }
-  }
-  for (const auto& [into, other] : merges) merge(into, other);
-  std::reverse(order.begin(), order.end());
-  return order;
-}
-
 bool Solver::propagate(const std::vector<Node>& order) {
   bool any = false;
   pending_.clear();
@@ -151,6 +125,10 @@ bool Solver::propagate(const std::vector<Node>& order) {
     Set news = sets_[node];
     news.intersectWithComplement(done_[node]);
     if (news.empty()) continue;
+    if (unfinished_ > 0 || budget_.is_over(kPointerShare)) {
+      ++unfinished_;
+      continue;
+    }
     done_[node] |= news;
     std::vector<Node>& to = edges_[node];
     if (tidied_[node] != std::pair(merges_, to.size())) {
@@ -170,7 +148,21 @@ void Solver::apply(Node node, const Set& news) {
   const size_t count = complex_[node].size();  // watchers may add more: those see it all next time
   for (size_t i = 0; i < count; ++i) {
     const Complex one = complex_[node][i];
-    for (const Location location : news) {
+    Set fitting;
+    if (one.type != nullptr) {
+      fitting = news;
+      fitting &= locations_.fitting(one.type);
+      other_types_ += news.count() - fitting.count();
+      if (one.fields == 0 && one.elements == 0) {
+        changed_ |= sets_[find(one.other)] |= fitting;
+        continue;
+      }
+    }
+    for (const Location location : one.type == nullptr ? news : fitting) {
+      if (is_over()) {
+        ++unfinished_;
+        return;
+      }
       if (one.kind == Kind::kWatch) {
         watchers_[one.other](location);
         continue;
@@ -195,6 +187,8 @@ void Solver::connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh) {
   for (const Location source : sets_[find(copy.from)]) {
     const ObjectId object = locations_.object_of(source);
     if (object >= stored_.size()) continue;
+    if (copy.only_buffers != copy.only_records && locations_.is_buffer(source) != copy.only_buffers)
+      continue;
     size_t& seen = copy.sources[source];
     for (; seen < stored_[object].size(); ++seen) {
       const Location part = stored_[object][seen];
@@ -223,7 +217,13 @@ void Solver::copy_objects(MemoryCopy& copy) {
   if (sets_[find(copy.to)].empty()) return;
   std::vector<int64_t> fresh;
   connect_sources(copy, fresh);
-  Set targets = sets_[find(copy.to)];
+  Set targets;
+  if (copy.to_records) {
+    for (const Location target : sets_[find(copy.to)])
+      if (!locations_.is_buffer(target)) targets.set(target);
+  } else {
+    targets = sets_[find(copy.to)];
+  }
   const auto connect = [&](Location target, int64_t distance) {
     if (const auto at = locations_.step(target, distance, 0);
         at && locations_.offset_of(*at) % kWord == 0)
@@ -240,12 +240,24 @@ void Solver::copy_objects(MemoryCopy& copy) {
 void Solver::solve() {
   for (changed_ = true; changed_; ++waves_) {
     changed_ = false;
+    stop_walks();
     const std::vector<Node> order = order_and_collapse();
     propagate(order);
     std::vector<std::pair<Node, Set>> pending;
     pending.swap(pending_);
-    for (const auto& [node, news] : pending) apply(find(node), news);
-    for (size_t i = 0; i < memory_copies_.size(); ++i) copy_objects(memory_copies_[i]);
+    for (const auto& [node, news] : pending) {
+      if (budget_.is_over(kPointerShare)) {
+        ++unfinished_;
+      } else {
+        apply(find(node), news);
+      }
+    }
+    if (unfinished_ > 0) break;
+    for (size_t i = 0; i < memory_copies_.size(); ++i) {
+      if (budget_.is_over(kPointerShare)) break;  // the next wave counts what is left
+      copy_objects(memory_copies_[i]);
+    }
+    if (unfinished_ > 0) break;
     if (after_wave_) after_wave_();
   }
 }

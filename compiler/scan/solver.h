@@ -11,6 +11,7 @@
 #include <map>
 #include <vector>
 
+#include "compiler/scan/budget.h"
 #include "compiler/scan/locations.h"
 
 namespace deadheat::scan {
@@ -20,18 +21,25 @@ using Set = llvm::SparseBitVector<128>;
 
 class Solver {
  public:
-  explicit Solver(Locations& locations) : locations_(locations) {}
+  Solver(Locations& locations, const Budget& budget) : locations_(locations), budget_(budget) {}
 
   Node add_node();
   Node memory(Location location);  // what is stored there
   void contains(Node node, Location location);
+  void contains(Node node, const Set& locations) { changed_ |= sets_[find(node)] |= locations; }
   void copy(Node to, Node from);
   // Pointers lie at addresses that they divide, unless `packed`: others are not followed.
   void load(Node to, Node pointer, int64_t offset = 0, bool packed = false);
   void store(Node pointer, Node value, int64_t offset = 0, bool packed = false);
-  void step(Node to, Node from, int64_t fields, int64_t elements);
+  // `walks`: a step of bytes, which in a cycle means walking through a buffer. `type`: the record
+  // to whose field it leads.
+  void step(Node to, Node from, int64_t fields, int64_t elements, bool walks = false,
+            llvm::StructType* type = nullptr);
   // What is stored in `size` bytes behind `from`, to the same offsets behind `to`; 0: all of it.
   void copy_memory(Node to, Node from, uint64_t size = 0);
+  // A copy of some number of bytes: text from buffer to buffer, or an element of a container. Only
+  // the latter, which has a buffer on one side, carries pointers, in its first bytes.
+  void copy_bytes(Node to, Node from);
   // `changed` is told each location that the node comes to contain, some of them twice.
   void watch(Node node, std::function<void(Location)> changed);
 
@@ -39,8 +47,16 @@ class Solver {
   void after_wave(std::function<void()> then) { after_wave_ = std::move(then); }
 
   void solve();
+  // No time is left: what is added now is not solved, and counted.
+  bool is_over();
+  void leave_rest() { ++unfinished_; }  // something was not added for that reason
   const Set& points_to(Node node) { return sets_[find(node)]; }
+  Node representative(Node node) { return find(node); }
   uint64_t waves() const { return waves_; }
+  // Nodes whose contents were not followed to the end: the time was over.
+  uint64_t unfinished() const { return unfinished_; }
+  uint64_t walks() const { return walks_; }
+  uint64_t other_types() const { return other_types_; }
 
  private:
   enum class Kind : uint8_t { kLoad, kStore, kStep, kWatch };
@@ -49,6 +65,8 @@ class Solver {
     Node other;
     int64_t fields, elements;
     bool packed = false;
+    bool walks = false;
+    llvm::StructType* type = nullptr;
   };
   static constexpr int64_t kWord = 8;
   // A node for each distance stands between the sources and the targets: with n sources and m
@@ -57,23 +75,33 @@ class Solver {
   struct MemoryCopy {
     Node to = 0, from = 0;
     uint64_t size = 0;
+    bool only_buffers = false, only_records = false;  // as sources
+    bool to_records = false;                          // as targets
     std::map<int64_t, Node> by_distance;
     llvm::DenseMap<Location, size_t> sources;         // how many parts of its object were looked at
     std::vector<std::pair<Location, int64_t>> parts;  // not connected yet, and their distances
     Set targets;
   };
 
+  // Of the graph of copies, and of steps if asked for.
+  struct Components {
+    std::vector<Node> order;  // representatives, each before those that it copies to
+    std::vector<std::pair<Node, Node>> members;  // (representative, other member)
+  };
+  Components components(bool with_steps);
   Node find(Node node);
   void add_complex(Node node, Complex complex);
   bool add_edge(Node from, Node to);
   void merge(Node into, Node other);
   std::vector<Node> order_and_collapse();
+  void stop_walks();
   bool propagate(const std::vector<Node>& order);
   void apply(Node node, const Set& news);
   void copy_objects(MemoryCopy& copy);
   void connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh);
 
   Locations& locations_;
+  const Budget& budget_;
   std::vector<Node> parent_;
   std::vector<Set> sets_, done_;
   std::vector<std::vector<Node>> edges_;
@@ -88,7 +116,9 @@ class Solver {
   llvm::DenseSet<uint64_t> known_edges_;
   std::vector<std::pair<Node, Set>> pending_;
   bool changed_ = false;
-  uint64_t waves_ = 0;
+  bool over_ = false;         // no time is left: nothing is added any more
+  uint64_t until_asked_ = 0;  // edges until the clock is asked again
+  uint64_t waves_ = 0, walks_ = 0, other_types_ = 0, unfinished_ = 0;
   static constexpr Node kNone = ~0U;
 };
 

@@ -73,7 +73,8 @@ struct Summary {
 
 class Summaries {
  public:
-  Summaries(llvm::Module& module, PointsTo& points_to, Paths& paths, AccessFinder& finder);
+  Summaries(llvm::Module& module, PointsTo& points_to, Paths& paths, AccessFinder& finder,
+            const Budget& budget);
   void compute();
   const Summary& of(const llvm::Function* function) const { return summaries_.at(function); }
   bool has(const llvm::Function* function) const { return summaries_.contains(function); }
@@ -82,6 +83,8 @@ class Summaries {
   // Starts whose threads are taken to have ended after a join that may mean only some of them.
   const Spawns& joined_by_assumption() const { return assumed_; }
   const std::vector<llvm::Function*>& order() const { return order_; }  // callees first
+  // False: the time was over before the pointers or all functions were looked at.
+  bool is_complete() const { return points_to_.is_complete() && skipped_ == 0; }
   Counters counters() const;
 
  private:
@@ -94,13 +97,14 @@ class Summaries {
   PointsTo& points_to_;
   Paths& paths_;
   AccessFinder& finder_;
+  const Budget& budget_;
   std::map<const llvm::Function*, Summary> summaries_;
   std::vector<const llvm::CallBase*> spawns_;
   llvm::DenseMap<const llvm::CallBase*, int> numbers_;
   std::vector<llvm::Function*> order_;
   std::vector<size_t> component_;  // of order_[i]
   Spawns assumed_;
-  uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0;
+  uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0, skipped_ = 0;
 };
 
 }  // namespace deadheat::scan

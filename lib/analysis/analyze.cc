@@ -19,6 +19,12 @@
 
 namespace deadheat::analysis {
 
+// Each engine's function is declared by its row.
+#define DEADHEAT_DECLARE(kind, name, run, ...) \
+  Result<Report> run(trace::Source& source, const Options& options);
+DEADHEAT_ENGINES(DEADHEAT_DECLARE)
+#undef DEADHEAT_DECLARE
+
 using trace::Batch;
 using trace::Event;
 using trace::EventKind;
@@ -345,7 +351,17 @@ Result<Report> detect(Source& source, const Options& options) {
   return report;
 }
 
-Result<Report> find_orders(Source& source, const Options& options) {
+}  // namespace
+
+Result<Report> run_happens_before(Source& source, const Options& options) {
+  return detect<Mode::kHappensBefore>(source, options);
+}
+
+Result<Report> run_hybrid(Source& source, const Options& options) {
+  return detect<Mode::kHybrid>(source, options);
+}
+
+Result<Report> run_orders(Source& source, const Options& options) {
   Orders orders(options);
   for (;;) {
     auto batch = source.next();
@@ -369,12 +385,18 @@ Result<Report> find_orders(Source& source, const Options& options) {
   return report;
 }
 
-}  // namespace
+std::span<const Engine> engines() {
+#define DEADHEAT_ENGINE(kind, name, run, finds, predicts, why, summary) \
+  {EngineKind::kind, name, run, model::CandidateKind::finds, predicts, why, summary},
+  static constexpr Engine kEngines[] = {DEADHEAT_ENGINES(DEADHEAT_ENGINE)};
+#undef DEADHEAT_ENGINE
+  return kEngines;
+}
+
+const Engine& engine_of(EngineKind kind) { return engines()[static_cast<size_t>(kind)]; }
 
 Result<Report> analyze(Source& source, const Options& options) {
-  if (options.engine == EngineKind::kOrders) return find_orders(source, options);
-  return options.engine == EngineKind::kHybrid ? detect<Mode::kHybrid>(source, options)
-                                               : detect<Mode::kHappensBefore>(source, options);
+  return engine_of(options.engine).run(source, options);
 }
 
 }  // namespace deadheat::analysis

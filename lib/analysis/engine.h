@@ -6,16 +6,39 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/counter.h"
 #include "lib/base/result.h"
+#include "lib/model/candidate.h"
 #include "lib/trace/event.h"
 
 namespace deadheat::analysis {
 
-enum class EngineKind : uint8_t { kHappensBefore, kHybrid, kRdit, kOrders };
+// The engines, a row each: enumerator, name, the function that runs it, what its candidates are,
+// whether they are predictions (this execution is no proof of them), why one is a candidate, and
+// the engine in a few words.
+#define DEADHEAT_ENGINES(X)                                                                 \
+  X(kHappensBefore, "hb", run_happens_before, kDataRace, false,                             \
+    "no happens-before path leads from the first access to the second",                     \
+    "happens-before races of this execution")                                               \
+  X(kHybrid, "hybrid", run_hybrid, kDataRace, true,                                         \
+    "no lock in common and nothing that orders the two in every schedule",                  \
+    "candidates that another schedule may show (disjoint locksets)")                        \
+  X(kRdit, "rdit", run_happens_before, kDataRace, false,                                    \
+    "no happens-before path leads from the first access to the second",                     \
+    "happens-before that knows of uninstrumented regions")                                  \
+  X(kOrders, "orders", run_orders, kOrder, true,                                            \
+    "nothing but this very object says which of the two comes first",                       \
+    "lock acquisitions and atomic accesses whose order may be another one, to confirm for " \
+    "failures")
+
+#define DEADHEAT_ENUMERATOR(kind, ...) kind,
+enum class EngineKind : uint8_t { DEADHEAT_ENGINES(DEADHEAT_ENUMERATOR) };
+#undef DEADHEAT_ENUMERATOR
 enum class Edges : uint8_t { kFull, kPaper };  // hybrid: racefuzzer.txt's edges only
 enum class Missing : uint8_t {
   kRdit,
@@ -84,6 +107,17 @@ struct Report {
   std::vector<std::string> problems;  // "
   uint64_t events = 0;
 };
+
+struct Engine {
+  EngineKind kind;
+  std::string_view name;
+  Result<Report> (*run)(trace::Source& source, const Options& options);
+  model::CandidateKind finds;
+  bool predicts;
+  std::string_view why, summary;
+};
+std::span<const Engine> engines();
+const Engine& engine_of(EngineKind kind);
 
 Result<Report> analyze(trace::Source& source, const Options& options);
 

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <set>
 
 #include "lib/analysis/findings.h"
 #include "lib/analysis/incomplete/regions.h"
@@ -67,6 +68,24 @@ Report run(const Trace& trace, const Options& options = {}) {
 size_t racy(const Builder& builder) { return run(builder.trace()).pairs.size(); }
 
 using enum MemoryOrder;
+
+TEST(Engines, EachHasARowThatRuns) {
+  const Trace trace = Builder().fork(0, 1).write(0).write(1).trace();
+  std::set<std::string_view> names;
+  for (const Engine& engine : engines()) {
+    EXPECT_EQ(&engine_of(engine.kind), &engine);
+    EXPECT_TRUE(names.insert(engine.name).second) << engine.name;
+    Options options;
+    options.engine = engine.kind;
+    MemorySource source(trace);
+    const auto report = analyze(source, options);
+    ASSERT_TRUE(report) << engine.name;
+    EXPECT_EQ(report.value().events, 3U) << engine.name;
+    EXPECT_EQ(report.value().pairs.size(),
+              engine.finds == model::CandidateKind::kDataRace ? 1U : 0U);
+    EXPECT_TRUE(engine_name(options).starts_with(engine.name));
+  }
+}
 
 // Sites are numbered as events are added, from 1.
 TEST(Explanation, StacksAreTheCallsThatAreOpen) {

@@ -15,7 +15,7 @@ constexpr size_t kStepsBetween = 6;  // and between the two accesses
 constexpr size_t kHistory = 12;      // remembered per thread
 constexpr size_t kDeepest = 4096;    // calls of a stack; runaway recursion needs no more
 
-bool is_access(EventKind kind) {
+bool touches_memory(EventKind kind) {
   return kind <= EventKind::kReadModifyWrite || kind == EventKind::kFree;
 }
 
@@ -28,7 +28,7 @@ bool is_first(const Event& event, const RacyPair& pair) {
   if (side.access == Access::kAcquire || side.access == Access::kAcquireShared)
     return event.thread == side.thread && event.site == side.site && takes_lock(event.kind) &&
            event.address == pair.second.address;
-  if (event.thread != side.thread || event.site != side.site || !is_access(event.kind))
+  if (event.thread != side.thread || event.site != side.site || !touches_memory(event.kind))
     return false;
   const bool event_writes = event.kind != EventKind::kRead;
   const bool side_writes = side.access != Access::kRead && side.access != Access::kAtomicRead;
@@ -61,7 +61,7 @@ Explainer::Explainer(std::vector<RacyPair>& pairs) {
 void Explainer::follow(const Event& event) {
   Thread& thread = threads_[event.thread];
   if (takes_lock(event.kind)) look_for_firsts(thread, event);
-  if (!is_access(event.kind)) {
+  if (!touches_memory(event.kind)) {
     if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) {
       follow_call(thread, event);
       return;

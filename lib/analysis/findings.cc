@@ -139,19 +139,10 @@ std::string what(const Event& event, const Source& source) {
   }
 }
 
-// Candidates, of which this execution is no proof.
-bool predicts(const Options& options) {
-  return options.engine == EngineKind::kHybrid || options.engine == EngineKind::kOrders;
-}
-
 std::string why(const RacyPair& pair, const Options& options, std::string_view loss) {
-  std::string text;
-  if (options.engine == EngineKind::kOrders) {
-    text = "nothing but this very object says which of the two comes first";
-  } else if (options.engine == EngineKind::kHybrid) {
-    text = "no lock in common and nothing that orders the two in every schedule";
-  } else {
-    text = "no happens-before path leads from the first access to the second";
+  const Engine& engine = engine_of(options.engine);
+  std::string text(engine.why);
+  if (!engine.predicts) {
     if (loss == "regions_ignored") {
       text += ", but synchronisation inside uninstrumented code was ignored";
     } else if (!loss.empty()) {
@@ -184,7 +175,7 @@ void describe_pair(const RacyPair& pair, size_t number, const Options& options,
 void add_evidence(const RacyPair& pair, size_t number, const Options& options,
                   std::string_view loss, const Source& source, const TraceIdentity& identity,
                   model::Finding& finding) {
-  if (predicts(options)) {
+  if (engine_of(options.engine).predicts) {
     model::Suspicion& suspicion = finding.suspicions.emplace_back();
     suspicion.finder = engine_name(options);
     suspicion.input = identity.digest;
@@ -228,11 +219,10 @@ std::string_view missing_edges(const Report& report) {
 }  // namespace
 
 std::string engine_name(const Options& options) {
-  if (options.engine == EngineKind::kHappensBefore) return "hb";
-  if (options.engine == EngineKind::kOrders) return "orders";
-  if (options.engine == EngineKind::kHybrid)
-    return options.edges == Edges::kPaper ? "hybrid --edges=paper" : "hybrid";
-  std::string name = "rdit";
+  std::string name(engine_of(options.engine).name);
+  if (options.engine == EngineKind::kHybrid && options.edges == Edges::kPaper)
+    name += " --edges=paper";
+  if (options.engine != EngineKind::kRdit) return name;
   if (options.missing != Missing::kRdit)
     name += options.missing == Missing::kIgnore ? " --missing=ignore" : " --missing=naive";
   if (options.globals != Globals::kNone)
@@ -258,16 +248,11 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
   size_t number = 0;
   for (const RacyPair& pair : report.pairs) {
     model::Finding finding;
-    finding.candidate.kind = options.engine == EngineKind::kOrders
-                                 ? model::CandidateKind::kOrder
-                                 : model::CandidateKind::kDataRace;
+    finding.candidate.kind = engine_of(options.engine).finds;
     finding.candidate.roles = {
         {"first", model_site(pair.first.site, source), model_access(pair.first.access)},
         {"second", model_site(pair.second.site, source), model_access(pair.second.access)}};
-    finding.candidate.found_by = {options.engine == EngineKind::kHybrid   ? "hybrid"
-                                  : options.engine == EngineKind::kRdit   ? "rdit"
-                                  : options.engine == EngineKind::kOrders ? "orders"
-                                                                          : "hb"};
+    finding.candidate.found_by = {std::string(engine_of(options.engine).name)};
     add_evidence(pair, ++number, options, loss, source, identity, finding);
     file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
   }

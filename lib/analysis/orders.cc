@@ -13,7 +13,7 @@ namespace {
 
 bool changes(Access access) { return access == Access::kAtomicWrite || access == Access::kAcquire; }
 
-std::optional<Access> access_of(const Event& event) {
+std::optional<Access> ordering_access(const Event& event) {
   switch (event.kind) {
     case EventKind::kAcquire:
       return Access::kAcquire;
@@ -47,7 +47,7 @@ void Orders::take(const Event& event) {
       objects_.erase(objects_.lower_bound({is_lock, event.address}),
                      objects_.lower_bound({is_lock, event.address + event.size}));
   }
-  if (const auto access = access_of(event))
+  if (const auto access = ordering_access(event))
     visit(event, *access,
           event.kind == EventKind::kAcquire || event.kind == EventKind::kAcquireShared);
   clocks_.apply(event);

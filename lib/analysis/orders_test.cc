@@ -14,7 +14,7 @@ using trace::EventKind;
 using trace::MemoryOrder;
 using Pairs = std::set<std::pair<trace::SiteId, trace::SiteId>>;
 
-constexpr uint64_t kLock = 0x1000, kOther = 0x2000, kWord = 0x3000;
+constexpr uint64_t kMutex = 0x1000, kOther = 0x2000, kWord = 0x3000;
 
 Event event(uint32_t thread, EventKind kind, uint64_t address, trace::SiteId site,
             MemoryOrder order = MemoryOrder::kPlain) {
@@ -27,10 +27,10 @@ Event event(uint32_t thread, EventKind kind, uint64_t address, trace::SiteId sit
   made.order = order;
   return made;
 }
-Event lock(uint32_t thread, trace::SiteId site, uint64_t address = kLock) {
+Event lock(uint32_t thread, trace::SiteId site, uint64_t address = kMutex) {
   return event(thread, EventKind::kAcquire, address, site);
 }
-Event unlock(uint32_t thread, uint64_t address = kLock) {
+Event unlock(uint32_t thread, uint64_t address = kMutex) {
   return event(thread, EventKind::kRelease, address, 99);
 }
 Event thread_event(uint32_t thread, EventKind kind, uint32_t other) {
@@ -87,10 +87,10 @@ TEST(Orders, ANotificationIsNoOrder) {
 }
 
 TEST(Orders, ReadersOfARwlockAmongThemselvesAreNone) {
-  EXPECT_EQ(pairs({event(0, EventKind::kAcquireShared, kLock, 1),
-                   event(0, EventKind::kReleaseShared, kLock, 9),
-                   event(1, EventKind::kAcquireShared, kLock, 2),
-                   event(1, EventKind::kReleaseShared, kLock, 9), lock(2, 3), unlock(2)}),
+  EXPECT_EQ(pairs({event(0, EventKind::kAcquireShared, kMutex, 1),
+                   event(0, EventKind::kReleaseShared, kMutex, 9),
+                   event(1, EventKind::kAcquireShared, kMutex, 2),
+                   event(1, EventKind::kReleaseShared, kMutex, 9), lock(2, 3), unlock(2)}),
             (Pairs{{1, 3}, {2, 3}}));
 }
 

@@ -68,7 +68,11 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance && distance < std::max(word.size(), candidate.size())) {
+    // Of two that are as near, a letter was more likely forgotten than added.
+    const bool nearer =
+        distance < best_distance || (distance == best_distance && candidate.size() > best.size() &&
+                                     !best.empty() && candidate.starts_with(word));
+    if (nearer && distance < std::max(word.size(), candidate.size())) {
       best_distance = distance;
       best = candidate;
     }

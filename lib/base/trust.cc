@@ -6,8 +6,12 @@
 
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
+
+#include "lib/base/text.h"
 
 namespace deadheat {
 namespace {
@@ -55,6 +59,56 @@ std::string distrust(const std::string& path) {
       return "lies in " + at.string() + ", where others may write";
   }
   return {};
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_file(const std::string& path) {
+  std::error_code error;
+  return fs::is_regular_file(path, error);
+}
+
+// Where a shell finds the program `name`; empty: nowhere.
+std::string in_path(const std::string& name) {
+  if (name.find('/') != std::string::npos) return is_file(name) ? name : "";
+  const char* path = std::getenv("PATH");
+  for (const std::string_view folder : split(path == nullptr ? "" : path, ':')) {
+    const std::string there = std::string(folder.empty() ? "." : folder) + "/" + name;
+    if (is_file(there) && ::access(there.c_str(), X_OK) == 0) return there;
+  }
+  return is_file(name) ? name : "";
+}
+
+bool is_interpreter(const std::string& program) {
+  const std::string name = fs::path(program).filename().string();
+  for (const std::string_view one : {"sh", "bash", "dash", "zsh", "ksh", "env", "node", "awk"})
+    if (name == one) return true;
+  return name.starts_with("python") || name.starts_with("perl") || name.starts_with("ruby");
+}
+
+}  // namespace
+
+Status check_checker(const std::string& command) {
+  bool first = true, script_follows = false;
+  for (const std::string_view part : split(command, ' ')) {
+    const std::string word(trim(part));
+    if (word.empty()) continue;
+    const std::string path = first ? in_path(word) : is_file(word) ? word : "";
+    const bool code =
+        !path.empty() && (first || script_follows || ::access(path.c_str(), X_OK) == 0);
+    if (first)
+      script_follows = is_interpreter(word);
+    else if (code)
+      script_follows = false;
+    first = false;
+    if (!code) continue;
+    if (const std::string why = distrust(path); !why.empty())
+      return Error{"the checker " + path + " " + why + ": it is not run with your rights",
+                   "copy it to a folder of your own where nobody else may write"};
+  }
+  return Ok{};
 }
 
 }  // namespace deadheat

@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "lib/base/result.h"
+
 namespace deadheat {
 
 // Why the content of `path` may be another user's, in words that follow the path ("belongs to user
@@ -12,5 +14,11 @@ namespace deadheat {
 // same holds for every folder above it. A folder with the sticky bit may be writable (as /tmp is):
 // others cannot replace your file there. Your own group may write.
 std::string distrust(const std::string& path);
+
+// Refuses a checker (a command line, as a shell reads it) whose code another user could have
+// written: its program, every executable file that it names, and the script that an interpreter is
+// given. Quoting and expansions of the shell are not understood: code that is named in such a way
+// is not looked at. An empty command is no checker.
+Status check_checker(const std::string& command);
 
 }  // namespace deadheat

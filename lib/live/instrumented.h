@@ -15,8 +15,4 @@ enum class Instrumented : uint8_t {
 // `program` is a path. Needed libraries are looked for where the dynamic linker would.
 Instrumented instrumented(const std::string& program);
 
-// The file that the shell would run for `name`: itself if it has a slash, else found in PATH; empty
-// when there is none.
-std::string find_program(const std::string& name);
-
 }  // namespace deadheat::live

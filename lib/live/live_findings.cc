@@ -39,15 +39,15 @@ bool LiveFindings::any_instrumented() const {
   return false;
 }
 
-Place LiveFindings::place(const RawProcess& process, const RawPlace& raw) {
+places::Place LiveFindings::place(const RawProcess& process, const RawPlace& raw) {
   const auto found = process.modules.find(raw.module);
   if (found == process.modules.end())
     return {symbolizer_.module("module " + std::to_string(raw.module), ""), raw.offset};
   return {symbolizer_.module(found->second.path, found->second.build_id), raw.offset};
 }
 
-std::vector<Place> LiveFindings::stack(const RawProcess& process, const RawStack& raw) {
-  std::vector<Place> out;
+std::vector<places::Place> LiveFindings::stack(const RawProcess& process, const RawStack& raw) {
+  std::vector<places::Place> out;
   for (const RawPlace& one : raw) out.push_back(place(process, one));
   return out;
 }
@@ -75,7 +75,7 @@ LiveFindings::LockNames LiveFindings::name_locks(const RawRace& race, std::strin
         name = "M" + std::to_string(++unnamed);
         places += (places.empty() ? "" : "; ") + name + " is the lock at " + hex(lock.address);
         if (!lock.stack.empty())
-          places += ", taken in " + describe_place(symbolizer_, stack(process, lock.stack));
+          places += ", taken in " + places::describe_place(symbolizer_, stack(process, lock.stack));
       }
       names[lock.address] = std::move(name);
     }
@@ -87,7 +87,7 @@ void LiveFindings::set_location(const RawRace& race, const RawAccess& raw, model
   const RawLocation& location = race.location;
   const RawProcess& process = raw_.processes()[race.process];
   if (location.kind == "global") {
-    const Place where = place(process, location.place);
+    const places::Place where = place(process, location.place);
     // The race's place is that of its address; each side may begin elsewhere.
     const uint64_t offset = where.offset + (raw.address - race.address);
     const auto named = symbolizer_.global(where.module, offset, raw.size);
@@ -100,16 +100,16 @@ void LiveFindings::set_location(const RawRace& race, const RawAccess& raw, model
     access.location = "global " + named->name + named->part;
     if (named->part.empty() && named->offset > 0)
       access.location += " + " + std::to_string(named->offset);
-    variable = variable_of(*named);
+    variable = places::variable_of(*named);
   } else if (location.kind == "heap") {
-    const std::vector<Place> from = stack(process, location.stack);
-    const std::string function = from.empty() ? "" : site_of(symbolizer_, from).function;
+    const std::vector<places::Place> from = stack(process, location.stack);
+    const std::string function = from.empty() ? "" : places::site_of(symbolizer_, from).function;
     access.location = "heap block of " + bytes(location.size);
     if (!function.empty())
       access.location += " allocated in " + model::normalize_function(function).name + "()";
     access.location_origin = "byte " + std::to_string(raw.address - location.begin) +
                              " of the block that " + thread_name(race, location.thread) +
-                             " allocated at " + describe_place(symbolizer_, from);
+                             " allocated at " + places::describe_place(symbolizer_, from);
   } else if (location.kind == "stack") {
     access.location = "stack of " + thread_name(race, location.thread);
   } else if (location.kind == "tls") {
@@ -129,12 +129,12 @@ model::Access LiveFindings::access(const RawRace& race, const RawAccess& raw,
   const RawThread* thread = find_thread(race, raw.thread);
   if (thread != nullptr && !thread->stack.empty())
     access.thread_origin = "created by " + thread_name(race, thread->parent) + " at " +
-                           describe_place(symbolizer_, stack(process, thread->stack));
+                           places::describe_place(symbolizer_, stack(process, thread->stack));
   for (const RawLock& lock : raw.locks)
     access.locks.push_back(locks.at(lock.address) + (lock.shared ? " (for reading)" : ""));
-  access.stack = frames_of(symbolizer_, stack(process, raw.stack));
+  access.stack = places::frames_of(symbolizer_, stack(process, raw.stack));
   // How libc starts a thread is the same in every stack.
-  while (access.stack.size() > 1 && is_runtime_module(access.stack.back().module))
+  while (access.stack.size() > 1 && places::is_runtime_module(access.stack.back().module))
     access.stack.pop_back();
   return access;
 }
@@ -170,7 +170,7 @@ model::Finding LiveFindings::finding(const RawRace& race) {
     model::Role role;
     role.name = which == 1 ? "first" : "second";
     role.access = raw.kind;
-    role.site = site_of(symbolizer_, stack(process, raw.stack));
+    role.site = places::site_of(symbolizer_, stack(process, raw.stack));
     model::Access shown = access(race, raw, locks);
     set_location(race, raw, shown, role.site.variable);
     stacks_lost_ += raw.stack_lost ? 1 : 0;
@@ -200,7 +200,8 @@ std::vector<std::string> LiveFindings::unseen_near(const RawRace& race) const {
       const auto found = process.modules.find(place.module);
       if (found == process.modules.end() || found->second.instrumented != "no") continue;
       const std::string& path = found->second.path;
-      if (!path.empty() && !is_runtime_module(path)) modules.emplace(model::basename_of(path));
+      if (!path.empty() && !places::is_runtime_module(path))
+        modules.emplace(model::basename_of(path));
     }
   };
   for (const RawAccess& access : race.accesses) look(access.stack);

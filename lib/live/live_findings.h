@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/live/places.h"
 #include "lib/live/raw_report.h"
 #include "lib/model/finding_set.h"
+#include "lib/places/places.h"
 #include "lib/symbols/symbolizer.h"
 
 namespace deadheat::live {
@@ -58,8 +58,8 @@ class LiveFindings {
   const RawReports& raw() const { return raw_; }
 
  private:
-  Place place(const RawProcess& process, const RawPlace& raw);
-  std::vector<Place> stack(const RawProcess& process, const RawStack& raw);
+  places::Place place(const RawProcess& process, const RawPlace& raw);
+  std::vector<places::Place> stack(const RawProcess& process, const RawStack& raw);
   // The global that an address of the process means, or empty.
   std::string global_at(const RawProcess& process, uint64_t address);
 

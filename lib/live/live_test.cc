@@ -10,8 +10,8 @@
 #include "lib/live/instrumented.h"
 #include "lib/live/live_findings.h"
 #include "lib/live/log_symbolizer.h"
-#include "lib/live/trace_sites.h"
 #include "lib/model/identity.h"
+#include "lib/places/trace_sites.h"
 
 namespace deadheat::live {
 namespace {
@@ -266,9 +266,9 @@ TEST_F(Live, ATraceOfTheProgramSpeaksOfTheSameSites) {
     evidence.accesses.push_back(access);
   }
   traced.findings.push_back(finding);
-  const MappedModule module{folder_ + "/bank", build_id("bank"), 0x10000, 1 << 20};
+  const places::MappedModule module{folder_ + "/bank", build_id("bank"), 0x10000, 1 << 20};
   symbols::Symbolizer symbolizer;
-  traced = symbolize(std::move(traced), std::span(&module, 1), symbolizer);
+  traced = places::symbolize(std::move(traced), std::span(&module, 1), symbolizer);
   for (const size_t i : {0, 1})
     EXPECT_EQ(traced.findings[0].candidate.roles[i].site, live.findings[0].candidate.roles[i].site);
   EXPECT_EQ(traced.findings[0].evidence[0].accesses[0].location, "global g_accounts[2].balance");

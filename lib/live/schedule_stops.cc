@@ -45,7 +45,7 @@ std::string LiveFindings::waiters(const RawDeadlock& stuck) {
       if (waiter.owner >= 0) text += " (held by T" + std::to_string(waiter.owner) + ")";
     }
     if (!waiter.stack.empty())
-      text += " in " + describe_place(symbolizer_, stack(process, waiter.stack));
+      text += " in " + places::describe_place(symbolizer_, stack(process, waiter.stack));
     parts.push_back(std::move(text));
   }
   return parts.empty() ? "every thread waits" : join(parts, "; ");
@@ -56,8 +56,8 @@ std::string LiveFindings::crash() {
   const RawCrash& crash = raw_.crashes().front();
   std::string text = signal_name(crash.signal);
   if (!crash.stack.empty())
-    text +=
-        " in " + describe_place(symbolizer_, stack(raw_.processes()[crash.process], crash.stack));
+    text += " in " + places::describe_place(symbolizer_,
+                                            stack(raw_.processes()[crash.process], crash.stack));
   return text;
 }
 
@@ -65,10 +65,10 @@ model::Access LiveFindings::crash_access(model::Site& site) {
   model::Access access;
   if (raw_.crashes().empty() || raw_.crashes().front().stack.empty()) return access;
   const RawCrash& crash = raw_.crashes().front();
-  const std::vector<Place> places = stack(raw_.processes()[crash.process], crash.stack);
+  const std::vector<places::Place> places = stack(raw_.processes()[crash.process], crash.stack);
   access.thread = thread_words(crash.thread, "");
-  access.stack = frames_of(symbolizer_, places);
-  site = site_of(symbolizer_, places);
+  access.stack = places::frames_of(symbolizer_, places);
+  site = places::site_of(symbolizer_, places);
   return access;
 }
 

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/model/is_set.h"
 #include "lib/model/merge.h"
 
 namespace deadheat::model {
@@ -15,11 +16,6 @@ Error broken(size_t finding, std::string_view where, std::string_view what, std:
   return Error{
       "findings[" + std::to_string(finding) + "]." + std::string(where) + ": " + std::string(what),
       std::move(hint)};
-}
-
-template <typename T>
-bool is_set(const std::vector<T>& values) {
-  return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
 }
 
 Status check_story(const Story& story, size_t number, const std::string& where) {

@@ -5,13 +5,10 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/model/is_set.h"
+
 namespace deadheat::model {
 namespace {
-
-template <typename T>
-bool is_set(const std::vector<T>& values) {
-  return std::adjacent_find(values.begin(), values.end(), std::greater_equal<>()) == values.end();
-}
 
 template <typename T>
 void unite(std::vector<T>& into, const std::vector<T>& more) {

@@ -7,11 +7,11 @@
 #include <vector>
 
 #include "lib/base/text.h"
+#include "lib/model/characters.h"
 
 namespace deadheat::model {
 namespace {
 
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_alnum(char c) { return is_digit(c) || is_letter(c); }
 bool is_hex(char c) { return std::isxdigit(static_cast<unsigned char>(c)) != 0; }

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <utility>
 
+#include "lib/model/characters.h"
 #include "lib/model/normalize.h"
 
 namespace deadheat::model {
@@ -18,7 +19,6 @@ constexpr std::string_view kAnonymous = "{anon}";
 bool is_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == '$' || c == '~';
 }
-bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
 void replace_all(std::string& text, std::string_view from, std::string_view to) {
   for (size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

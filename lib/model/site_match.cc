@@ -123,17 +123,17 @@ bool modules_conflict(const Site& a, const Site& b) {
   return stem(a.module) != stem(b.module);
 }
 
-enum class Place : uint8_t { kUnknown, kHere, kMoved };
+enum class Shift : uint8_t { kUnknown, kHere, kMoved };
 
 bool has_offset(const Site& site) {
   return site.function_line > 0 && site.line >= site.function_line;
 }
 
-Place compare_places(const Site& a, const Site& b, bool exact_function) {
-  if (a.line == 0 || b.line == 0) return Place::kUnknown;
-  if (!has_offset(a) || !has_offset(b)) return a.line == b.line ? Place::kHere : Place::kMoved;
-  if (a.line - a.function_line != b.line - b.function_line) return Place::kMoved;
-  return a.line == b.line || exact_function ? Place::kHere : Place::kMoved;
+Shift compare_places(const Site& a, const Site& b, bool exact_function) {
+  if (a.line == 0 || b.line == 0) return Shift::kUnknown;
+  if (!has_offset(a) || !has_offset(b)) return a.line == b.line ? Shift::kHere : Shift::kMoved;
+  if (a.line - a.function_line != b.line - b.function_line) return Shift::kMoved;
+  return a.line == b.line || exact_function ? Shift::kHere : Shift::kMoved;
 }
 
 bool names_once(std::string_view raw_text, std::string_view raw_variable) {
@@ -224,8 +224,8 @@ Match match_across_builds(const Site& a, const Site& b) {
                ? Match::kLikely
                : Match::kDifferent;
   }
-  const Place place = compare_places(a, b, function.exact);
-  const bool here = place == Place::kHere;
+  const Shift place = compare_places(a, b, function.exact);
+  const bool here = place == Shift::kHere;
   if (text == Hint::kDifferent)  // the statement was edited
     return agrees(function.name) && agrees(variable) && here ? Match::kLikely : Match::kDifferent;
   if (function.name == Hint::kDifferent) {  // perhaps the function it was inlined into
@@ -233,7 +233,7 @@ Match match_across_builds(const Site& a, const Site& b) {
         text == Hint::kEqual || agrees(variable) || (a.column > 0 && a.column == b.column);
     return here && same_line && marked ? Match::kLikely : Match::kDifferent;
   }
-  if (place == Place::kUnknown) {
+  if (place == Shift::kUnknown) {
     return agrees(function.name) && (text == Hint::kEqual || agrees(variable)) ? Match::kLikely
                                                                                : Match::kDifferent;
   }

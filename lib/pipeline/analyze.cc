@@ -9,7 +9,7 @@
 #include "lib/analysis/findings.h"
 #include "lib/base/file.h"
 #include "lib/base/text.h"
-#include "lib/live/trace_sites.h"
+#include "lib/places/trace_sites.h"
 #include "lib/trace/container_source.h"
 #include "lib/trace/open.h"
 #include "lib/trace/pipelined_source.h"
@@ -42,11 +42,11 @@ std::string digest(const std::string& path) {
 model::FindingsFile named(model::FindingsFile findings, const trace::Source& source) {
   const auto* container = dynamic_cast<const trace::ContainerSource*>(&source);
   if (container == nullptr) return findings;
-  std::vector<live::MappedModule> modules;
+  std::vector<places::MappedModule> modules;
   for (const trace::Module& module : container->metadata().modules)
     modules.push_back({module.path, module.build_id, module.load_address, module.size});
   symbols::Symbolizer symbolizer;
-  return live::symbolize(std::move(findings), modules, symbolizer);
+  return places::symbolize(std::move(findings), modules, symbolizer);
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Result<model::FindingsFile> analyze(const AnalyzeOptions& options) {
       options.trace,
       digest(options.trace),
       "deadheat analyze --engine " + engine + " " + options.trace,
-      {"--engine", options.engine_word, options.trace}};
+      {"--engine", std::string(analysis::engine_of(options.engine.engine).name), options.trace}};
   return named(analysis::to_findings(*report, options.engine, **source, identity), **source);
 }
 

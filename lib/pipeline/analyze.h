@@ -13,8 +13,7 @@ namespace deadheat::pipeline {
 struct AnalyzeOptions {
   std::string trace;  // a path; - for standard input
   analysis::Options engine;
-  std::string engine_word;  // as the user names it
-  uint64_t jobs = 0;        // 1: read and analyse on one core
+  uint64_t jobs = 0;  // 1: read and analyse on one core
   bool ignore_gaps = false;
 };
 

@@ -4,22 +4,23 @@
 #include <chrono>
 #include <csignal>
 #include <filesystem>
+#include <optional>
 
 #include "lib/base/file.h"
 #include "lib/base/time_budget.h"
-#include "lib/campaign/children.h"
+#include "lib/confirm/children.h"
 #include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::pipeline {
 namespace {
 
-constexpr int kPollMs = 100;
+constexpr int kChildPollMs = 100;
 constexpr double kLeastGrace_s = 0.2, kMostGrace_s = 2;
 
 // Asks the command to end, and ends it if it does not.
-class Ending {
+class CutOff {
  public:
-  Ending(campaign::Children& children, double limit_s)
+  CutOff(confirm::Children& children, double limit_s)
       : children_(children), grace_s_(std::clamp(limit_s / 4, kLeastGrace_s, kMostGrace_s)) {}
   bool begun() const { return begun_; }
   void go_on() {
@@ -35,7 +36,7 @@ class Ending {
 
  private:
   using Clock = std::chrono::steady_clock;
-  campaign::Children& children_;
+  confirm::Children& children_;
   const double grace_s_;
   Clock::time_point since_;
   bool begun_ = false;
@@ -49,8 +50,8 @@ std::string self_folder() {
 }
 
 Result<CapturedEnd> run_captured(const Captured& what) {
-  campaign::Children children;
-  campaign::ChildRequest request;
+  confirm::Children children;
+  confirm::ChildRequest request;
   request.command = what.command;
   request.environment = what.environment;
   request.directory = what.directory;
@@ -60,22 +61,23 @@ Result<CapturedEnd> run_captured(const Captured& what) {
   std::error_code error;
   std::filesystem::create_directory(request.folder, error);
   const TimeBudget limit(std::max(what.limit_s, 0.001));  // 0 would be none
-  if (const Status started = children.start(0, request); !started) return started.error();
-  Ending end(children, what.limit_s);
-  std::vector<campaign::Children::Ended> ended;
-  while (ended.empty() && children.running() > 0) {
-    ended = children.wait(kPollMs);
+  const auto started = children.start(request);
+  if (!started) return started.error();
+  CutOff end(children, what.limit_s);
+  std::optional<confirm::ChildResult> ended;
+  while (!ended && children.running() > 0) {
+    ended = children.wait(started.value(), kChildPollMs);
     if (what.poll) what.poll();
-    if (ended.empty() && (StopSignals::stopped() || limit.over())) end.go_on();
+    if (!ended && (StopSignals::stopped() || limit.over())) end.go_on();
   }
   CapturedEnd out;
   out.cut = end.begun();
   out.seconds = limit.used_s();
-  if (ended.empty()) return out;
-  const campaign::ChildResult& result = ended[0].result;
+  if (!ended) return out;
+  const confirm::ChildResult& result = *ended;
   if (result.too_much_output)
     return Error{"the program wrote more than " +
-                     std::to_string(campaign::Children::kMostOutput >> 20) +
+                     std::to_string(confirm::Children::kMostOutput >> 20) +
                      " MiB to standard error and was ended",
                  "2>/dev/null in a script around it"};
   out.status = result.signal != 0 ? 128 + result.signal : result.status;

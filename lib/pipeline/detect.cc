@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "lib/base/file.h"
+#include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/temporary_folder.h"
 #include "lib/base/text.h"
@@ -74,8 +75,15 @@ std::vector<model::Candidate> DetectRun::poll() {
   return findings_.feed(bytes);
 }
 
+model::FindingsFile DetectRun::finish() {
+  model::FindingsFile file = findings_.finish();
+  if (const std::string full = why_full(folder_->path()); !full.empty() && !file.origins.empty())
+    file.origins.back().problems.push_back("reports may be missing: " + full);
+  return file;
+}
+
 Error DetectRun::why_not_started() const {
-  if (live::instrumented(live::find_program(program_)) != live::Instrumented::kYes)
+  if (live::instrumented(find_program(program_)) != live::Instrumented::kYes)
     return {program_ + " is not instrumented: nothing was checked",
             "build it with CC=deadheat-cc CXX=deadheat-c++"};
   const std::string full = why_full(folder_->path());

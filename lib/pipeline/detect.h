@@ -32,6 +32,8 @@ class DetectRun {
   // What was reported since the last call: the findings that are new.
   std::vector<model::Candidate> poll();
   live::LiveFindings& findings() { return findings_; }
+  // Everything that was found. Says so where a full folder may have cost reports.
+  model::FindingsFile finish();
   // No process said that it started: nothing was checked, and that must not look like a pass.
   bool started() const { return findings_.any_process(); }
   Error why_not_started() const;

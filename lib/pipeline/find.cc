@@ -5,7 +5,9 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/live/instrumented.h"
 #include "lib/model/finding_set.h"
 #include "lib/model/json.h"
@@ -67,7 +69,7 @@ class Finder {
     what.poll = poll;
     auto end = run_captured(what);
     if (!end) {
-      const bool there = !live::find_program(options_.program.at(0)).empty();
+      const bool there = !find_program(options_.program.at(0)).empty();
       code_ = there ? kNotExecutable : kNotFound;
     }
     if (end && !end->cut) out_.took_s = std::max(out_.took_s, end->seconds);
@@ -85,9 +87,9 @@ class Finder {
     if (over()) return not_done("no recording was made");
     if (round == 1) how_.say("looking for candidates in a recording");
     if (const Status done = record(); !done) return done;
-    if (const Status done = analyze("hybrid", analysis::EngineKind::kHybrid); !done) return done;
+    if (const Status done = analyze(analysis::EngineKind::kHybrid); !done) return done;
     if (!how_.orders) return Ok{};
-    return analyze("orders", analysis::EngineKind::kOrders);
+    return analyze(analysis::EngineKind::kOrders);
   }
 
   Status detect(bool first) {
@@ -105,7 +107,7 @@ class Finder {
     }
     if (detecting.started()) {
       out_.built_in_suppressions = detecting.findings().built_in_suppressions();
-      add_found(detecting.findings().finish());
+      add_found(detecting.finish());
       return Ok{};
     }
     if (!first) return Ok{};
@@ -124,20 +126,22 @@ class Finder {
     return end ? Status(Ok{}) : Status(end.error());
   }
 
-  Status analyze(const std::string& word, analysis::EngineKind engine) {
+  Status analyze(analysis::EngineKind engine) {
+    const std::string word(analysis::engine_of(engine).name);
     if (over()) return not_done("the recording was not analysed (" + word + ")");
     AnalyzeOptions options;
     options.trace = trace();
     options.engine.engine = engine;
     options.engine.stopped = [this] { return over(); };
-    options.engine_word = word;
     auto found = pipeline::analyze(options);
     if (!found && over())
       return not_done("the recording was not analysed to its end (" + word + ")");
     if (found) {
       add_found(std::move(found).value());
     } else {
-      how_.warn(found.error());  // the run's findings are still worth confirming
+      const std::string full = why_full(how_.work);
+      // The run's findings are still worth confirming.
+      how_.warn(full.empty() ? found.error() : Error{found.error().message, full});
     }
     return Ok{};
   }

@@ -18,6 +18,7 @@
 
 #include "lib/base/descendants.h"
 #include "lib/base/environment.h"
+#include "lib/base/find_program.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/live/instrumented.h"
 
@@ -142,7 +143,7 @@ Error cannot_run(const std::string& program, int error, int& code) {
 }  // namespace
 
 Result<Ended> launch(const Launch& what, int& code) {
-  const std::string path = live::find_program(what.command.at(0));
+  const std::string path = find_program(what.command.at(0));
   if (path.empty()) return cannot_run(what.command[0], ENOENT, code);
   std::vector<std::string> words = what.command;
   std::vector<std::string> environment = environment_with(what.environment);

@@ -18,7 +18,8 @@ std::string quoted(const std::string& value) {
 }  // namespace
 
 const std::vector<std::string>& runtime_keys() {
-  static const std::vector<std::string> kKeys = {"atexit_sleep_ms",
+  static const std::vector<std::string> kKeys = {"alone",
+                                                 "atexit_sleep_ms",
                                                  "color",
                                                  "detect_deadlocks",
                                                  "exitcode",
@@ -27,6 +28,7 @@ const std::vector<std::string>& runtime_keys() {
                                                  "hide_uninstrumented_sync",
                                                  "history_size",
                                                  "log_path",
+                                                 "loops",
                                                  "max_reports",
                                                  "memory_limit_mb",
                                                  "missing",
@@ -41,6 +43,7 @@ const std::vector<std::string>& runtime_keys() {
                                                  "trace_path",
                                                  "trial_path",
                                                  "validate_infer",
+                                                 "validate_sites",
                                                  "validate_socket",
                                                  "verbosity"};
   return kKeys;

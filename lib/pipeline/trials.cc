@@ -4,12 +4,16 @@
 #include <filesystem>
 #include <thread>
 
+#include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/work_folder.h"
+#include "lib/confirm/slurm.h"
 #include "lib/model/json.h"
 #include "lib/pipeline/launch.h"
 #include "lib/pipeline/runtime_environment.h"
 #include "lib/pipeline/stop_signals.h"
+#include "lib/validate/validate.h"
 
 namespace deadheat::pipeline {
 namespace {
@@ -36,14 +40,14 @@ std::vector<std::string> words_of(const TrialOptions& options, const std::string
 }
 
 void add_origin(model::FindingsFile& file, const TrialOptions& options,
-                const campaign::Options& campaign, const std::string& verb,
-                const campaign::Outcome& outcome) {
+                const schedule::Options& campaign, const std::string& verb,
+                const schedule::Outcome& outcome) {
   model::Origin origin;
   origin.tool_version = DEADHEAT_VERSION;
   origin.verb = verb;
   origin.engine = "schedule";
   origin.strategy = options.strategy;
-  origin.campaign = campaign::campaign_key(campaign);
+  origin.campaign = schedule::campaign_key(campaign);
   origin.target = {options.program, campaign.target.directory,
                    options.input.empty() ? "" : absolute(options.input), options.checker};
   origin.arguments = words_of(options, campaign.target.directory);
@@ -56,7 +60,34 @@ void add_origin(model::FindingsFile& file, const TrialOptions& options,
   file.origins.push_back(std::move(origin));
 }
 
+// A folder that all machines of the cluster see: where the command was given, not /tmp.
+Result<TemporaryFolder> shared_folder() {
+  return TemporaryFolder::create(absolute("."), "deadheat-cluster-");
+}
+
+Result<std::unique_ptr<confirm::Runner>> runner_on(const std::string& where,
+                                                   const std::string& folder, uint64_t workers) {
+  const size_t colon = where.find(':');
+  if (where.substr(0, colon) != "slurm")
+    return Error{"nothing is known of a cluster of kind " + where, "--on slurm[:PARTITION]"};
+  const std::string jobs = folder + "/jobs";
+  std::error_code error;
+  fs::create_directory(jobs, error);
+  fs::permissions(jobs, fs::perms::owner_all, error);
+  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
+  auto runner = confirm::SharedRunner::create(
+      std::make_unique<confirm::Slurm>(colon == std::string::npos ? "" : where.substr(colon + 1)),
+      jobs, {self, kWorkerVerb}, workers);
+  if (!runner) return runner.error();
+  return std::unique_ptr<confirm::Runner>(std::move(*runner));
+}
+
 }  // namespace
+
+std::string checker_command(const std::string& checker) {
+  std::error_code error;
+  return fs::is_regular_file(checker, error) ? shell_quoted({absolute(checker)}) : checker;
+}
 
 void settle_paths(TrialOptions& options) {
   if (!options.input.empty()) options.input = absolute(options.input);
@@ -66,11 +97,11 @@ void settle_paths(TrialOptions& options) {
   if (program.find('/') != std::string::npos) program = absolute(program);
 }
 
-Result<campaign::Target> make_target(const TrialOptions& options) {
+Result<confirm::Target> make_target(const TrialOptions& options) {
   const auto schedule = runtime_folder("schedule"), detect = runtime_folder("detect");
   if (!schedule) return schedule.error();
   if (!detect) return detect.error();
-  campaign::Target target;
+  confirm::Target target;
   target.program = options.program;
   target.directory = absolute(options.directory.empty() ? "." : options.directory);
   if (target.directory.size() > 1 && target.directory.ends_with('/')) target.directory.pop_back();
@@ -83,11 +114,74 @@ Result<campaign::Target> make_target(const TrialOptions& options) {
   target.environment = [schedule = schedule.value(), detect = detect.value()](
                            const std::string& mode, const std::vector<std::string>& settings) {
     return std::map<std::string, std::string>{
-        {"LD_LIBRARY_PATH", library_path(mode == "schedule" ? schedule : detect)},
+        {"LD_LIBRARY_PATH", library_path(mode == "schedule"   ? schedule
+                                         : mode == "validate" ? runtime_folder(mode).value()
+                                                              : detect)},
         {"DEADHEAT_OPTIONS", runtime_environment(settings)}};
   };
   return target;
 }
+
+namespace {
+
+// The validator beside the scheduler, if the program can be validated. It sees what the scheduler
+// cannot: the program as it runs by itself, on all processors.
+class Validating {
+ public:
+  Status begin(const TrialOptions& options, schedule::Options& campaign, model::FindingsFile& file,
+               const Watcher& watcher) {
+    if (!options.validate || campaign.runner != nullptr) return Ok{};  // not on a cluster
+    auto work = WorkFolder::create();
+    if (!work) return work.error();
+    work_ = std::move(work).value();
+    auto beside = make(options, campaign, file, watcher);
+    if (!beside) {
+      if (watcher.say) watcher.say("scheduled only, not validated: " + beside.error().message);
+      return Ok{};
+    }
+    beside_ = std::move(beside).value();
+    campaign.runner = runner_.get();
+    campaign.beside = &beside_->confirmer();
+    campaign.beside_ends = [this] { outcome_ = beside_->end(); };
+    return Ok{};
+  }
+
+  // What the validator did not finish the scheduler did: the other counters tell what was lost.
+  void add_to(schedule::Outcome& outcome) const {
+    for (const Counter& counter : outcome_.counters)
+      if (!counter.is_untried) outcome.counters.push_back(counter);
+    outcome.problems.insert(outcome.problems.end(), outcome_.problems.begin(),
+                            outcome_.problems.end());
+  }
+
+ private:
+  Result<std::unique_ptr<validate::Beside>> make(const TrialOptions& options,
+                                                 const schedule::Options& campaign,
+                                                 model::FindingsFile& file,
+                                                 const Watcher& watcher) {
+    if (const auto folder = runtime_folder("validate"); !folder) return folder.error();
+    runner_ = std::make_unique<confirm::LocalRunner>();
+    validate::Options how;
+    how.target = campaign.target;
+    how.binaries = {find_program(options.program.at(0))};
+    how.timeout_s = options.timeout_s;
+    how.time = campaign.time;
+    how.checker = campaign.checker;
+    how.only = campaign.only;
+    how.runner = runner_.get();
+    how.work = work_->path();
+    how.repeat = "deadheat validate " + campaign.findings + " -- " + shell_quoted(options.program);
+    how.say = watcher.say;
+    return validate::Beside::create(std::move(how), file);
+  }
+
+  std::unique_ptr<WorkFolder> work_;
+  std::unique_ptr<confirm::LocalRunner> runner_;
+  std::unique_ptr<validate::Beside> beside_;
+  validate::Outcome outcome_;
+};
+
+}  // namespace
 
 std::string schedules_folder(const std::string& findings) { return findings + ".schedules"; }
 
@@ -105,7 +199,7 @@ std::optional<TrialOptions> options_of(const model::FindingsFile& file, const st
   return std::nullopt;
 }
 
-Result<campaign::Outcome> confirm(model::FindingsFile& file, const TrialOptions& options,
+Result<schedule::Outcome> confirm(model::FindingsFile& file, const TrialOptions& options,
                                   const std::string& path, const std::string& verb,
                                   const TimeBudget& budget, const Known& known,
                                   const Watcher& watcher) {
@@ -113,7 +207,7 @@ Result<campaign::Outcome> confirm(model::FindingsFile& file, const TrialOptions&
   if (!target) return target.error();
   const auto work = WorkFolder::create();
   if (!work) return work.error();
-  campaign::Options campaign;
+  schedule::Options campaign;
   campaign.target = std::move(target).value();
   campaign.strategy = options.strategy;
   campaign.seed = options.seed;
@@ -126,9 +220,21 @@ Result<campaign::Outcome> confirm(model::FindingsFile& file, const TrialOptions&
   campaign.jobs =
       options.jobs > 0 ? options.jobs : std::max(1U, std::thread::hardware_concurrency());
   campaign.undisturbed = options.undisturbed;
-  if (!options.checker.empty()) campaign.checker = absolute(options.checker);
+  campaign.checker = checker_command(options.checker);
   campaign.only = {options.only.begin(), options.only.end()};
   campaign.work = work.value()->path();
+  TemporaryFolder shared;
+  std::unique_ptr<confirm::Runner> runner;
+  if (!options.on.empty()) {
+    auto folder = shared_folder();
+    if (!folder) return folder.error();
+    shared = std::move(*folder);
+    auto made = runner_on(options.on, shared.folder(), campaign.jobs);
+    if (!made) return made.error();
+    runner = std::move(*made);
+    campaign.runner = runner.get();
+    campaign.work = shared.folder();
+  }
   campaign.schedules = path.empty() ? "" : schedules_folder(absolute(path));
   campaign.findings = shell_quoted({path.empty() ? "findings.json" : path});
   campaign.progress = watcher.progress;
@@ -140,9 +246,13 @@ Result<campaign::Outcome> confirm(model::FindingsFile& file, const TrialOptions&
       add_origin(copy, options, campaign, verb, {});
       (void)model::write_findings(path, copy);  // the last one is not tried in vain
     };
+  Validating validating;
+  if (const Status begun = validating.begin(options, campaign, file, watcher); !begun)
+    return begun.error();
   const StopSignals signals;
-  auto outcome = campaign::run_campaign(campaign, file);
+  auto outcome = schedule::run_campaign(campaign, file);
   if (!outcome) return outcome.error();
+  validating.add_to(outcome.value());
   add_origin(file, options, campaign, verb, outcome.value());
   return outcome;
 }

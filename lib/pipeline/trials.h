@@ -9,10 +9,13 @@
 
 #include "lib/base/result.h"
 #include "lib/base/time_budget.h"
-#include "lib/campaign/campaign.h"
 #include "lib/model/finding.h"
+#include "lib/schedule/campaign.h"
 
 namespace deadheat::pipeline {
+
+// Starts a worker of a campaign on a cluster, with its folder as one word more.
+inline constexpr char kWorkerVerb[] = "worker";
 
 struct TrialOptions {
   std::vector<std::string> program;
@@ -23,13 +26,19 @@ struct TrialOptions {
   double time_s = 0, timeout_s = 0;
   std::string checker;
   std::vector<std::string> only;
+  bool validate = false;  // also by jobs inside the program while it runs freely (lib/validate)
+  std::string on;         // "slurm", "slurm:partition": where trials run; empty: here
 };
+
+// The command for a checker as the user gave it: a file is meant where there is one of that name;
+// else it is a command for the shell (lib/confirm/checker.h).
+std::string checker_command(const std::string& checker);
 
 // What was named relative to here, if the program is to run elsewhere.
 void settle_paths(TrialOptions& options);
 
 // The program with the runtime's environment; the schedule library must be there.
-Result<campaign::Target> make_target(const TrialOptions& options);
+Result<confirm::Target> make_target(const TrialOptions& options);
 
 // What earlier runs of the program showed.
 struct Known {
@@ -39,13 +48,13 @@ struct Known {
 
 // Who is told how a campaign goes; either may be empty.
 struct Watcher {
-  std::function<void(const campaign::Progress&)> progress;
+  std::function<void(const confirm::Progress&)> progress;
   std::function<void(const std::string&)> say;
 };
 
 // Runs the campaign over `file`, which is written to `path` now and then; adds an origin. Ends
 // early when the user stops it (StopSignals).
-Result<campaign::Outcome> confirm(model::FindingsFile& file, const TrialOptions& options,
+Result<schedule::Outcome> confirm(model::FindingsFile& file, const TrialOptions& options,
                                   const std::string& path, const std::string& verb,
                                   const TimeBudget& budget, const Known& known,
                                   const Watcher& watcher);

@@ -8,6 +8,7 @@
 #include "lib/model/trials.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"
+#include "lib/report/validation.h"
 
 namespace deadheat::report {
 
@@ -203,9 +204,12 @@ std::string sureness_of(const Entry& entry, const Evidence* example) {
     return text + ").";
   }
   if (verdict.state == VerdictState::kLikelyFalsePositive) {
-    std::string text = "Likely a false positive: " + plural(verdict.no_races, "trial") +
-                       " found the accesses ordered";
-    if (verdict.executions > 0) text += " in " + plural(verdict.executions, "execution");
+    const std::string reason = validation_of(entry.finding).against;
+    std::string text = "Likely a false positive: ";
+    text +=
+        reason.empty() ? plural(verdict.no_races, "trial") + " found the accesses ordered" : reason;
+    if (verdict.executions > 0)
+      text += (reason.empty() ? " in " : "; of ") + plural(verdict.executions, "execution");
     if (verdict.confidence > 0)
       text += "; with 95% confidence at least " + percent(verdict.confidence) +
               " of further executions would show no race";
@@ -439,6 +443,10 @@ void phrase_facts(Entry& entry, const Evidence* example) {
       trials_of(entry.finding, model::count_trials(entry.finding, kScheduler),
                 entry.verdict.basis == model::Basis::kObserved);
   if (!trials.empty() && !failure) entry.sureness += " " + trials;
+  const Validation validation = validation_of(entry.finding);
+  const bool said =
+      entry.verdict.state == VerdictState::kLikelyFalsePositive && !validation.against.empty();
+  if (!validation.trials.empty() && !said) entry.sureness += " " + validation.trials;
   entry.dependence = dependence_of(entry, example);
   entry.effect = effect_of(entry);
   if (example != nullptr) entry.broken = broken_of(*example);

@@ -3,6 +3,7 @@
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
+#include "lib/report/html_part.h"
 #include "lib/report/html_style.h"
 #include "lib/report/names.h"
 #include "lib/report/picture.h"
@@ -36,6 +37,11 @@ class Page {
         ". This page is complete in itself and loads nothing.</footer><script>";
     out_ += kHtmlScript;
     out_ += "</script></body></html>\n";
+    return std::move(out_);
+  }
+
+  std::string write_body(const Entry& entry, const std::string& anchor) {
+    body(entry, anchor);
     return std::move(out_);
   }
 
@@ -174,6 +180,11 @@ class Page {
     out_ += "</span></span><span class=\"id\">";
     text(entry.id);
     out_ += "</span></summary><div class=\"body\">";
+    body(entry, anchor);
+    out_ += "</div></details>";
+  }
+
+  void body(const Entry& entry, const std::string& anchor) {
     facts(entry);
     if (!entry.recorded.calls.empty()) {
       out_ += story_html(entry, anchor);
@@ -183,7 +194,6 @@ class Page {
       out_ += "</div>";
       picture(entry, anchor);
     }
-    out_ += "</div></details>";
   }
 
   void fact(const char* label, const std::string& words, bool code = false) {
@@ -292,5 +302,12 @@ class Page {
 std::string write_html(const Report& report, size_t most_details) {
   return Page(report, most_details).write();
 }
+
+std::string html_finding(const Entry& entry, const std::string& id) {
+  const Report none;
+  return Page(none, 0).write_body(entry, id);
+}
+
+std::string_view html_style() { return kHtmlStyle; }
 
 }  // namespace deadheat::report

@@ -217,9 +217,10 @@ bool ranked_before(const Entry& a, const Entry& b) {
   const auto key = [](const Entry& entry) {
     return std::tuple(entry.suppressed, entry.novelty != Novelty::kNew, entry.rank,
                       entry.half_atomic(), -static_cast<int>(entry.verdict.consequence.kind),
-                      -static_cast<int64_t>(entry.verdict.races));
+                      -static_cast<int64_t>(entry.verdict.races), entry.only_suspected());
   };
   if (key(a) != key(b)) return key(a) < key(b);
+  if (a.only_suspected()) return a.number < b.number;  // a finder lists the likeliest first
   if (a.title != b.title || a.id != b.id) return std::tie(a.title, a.id) < std::tie(b.title, b.id);
   const auto lines = [](const Entry& entry) {
     std::vector<std::pair<uint32_t, uint32_t>> out;
@@ -262,6 +263,10 @@ void summarise(Report& report) {
 
 }  // namespace
 
+bool Entry::only_suspected() const {
+  return rank == Rank::kCandidate && finding.evidence.empty() && !finding.suspicions.empty();
+}
+
 bool Entry::half_atomic() const {
   const std::vector<model::Role>& roles = finding.candidate.roles;
   return kind == model::CandidateKind::kCollision && rank == Rank::kCandidate &&
@@ -289,6 +294,7 @@ Report build_report(model::FindingsFile file, const ReportOptions& options) {
   report.entries.reserve(unique.findings.size());
   for (model::Finding& finding : unique.findings) {
     Entry entry = make_entry(std::move(finding), places);
+    entry.number = report.entries.size() + report.harmless.size();
     auto& list = is_harmless_order(entry.finding, entry.verdict) ? report.harmless : report.entries;
     list.push_back(std::move(entry));
   }
@@ -297,8 +303,10 @@ Report build_report(model::FindingsFile file, const ReportOptions& options) {
   if (options.baseline != nullptr) {
     Baseline baseline(*options.baseline);
     for (Entry& entry : report.entries) entry.novelty = baseline.find(entry.finding.candidate);
-    for (model::Finding& finding : baseline.unseen())
+    for (model::Finding& finding : baseline.unseen()) {
       report.fixed.push_back(make_entry(std::move(finding), places));
+      report.fixed.back().number = report.fixed.size();
+    }
   }
   note_origins(report);
   report.fails_incomplete = options.fail_on_incomplete && !report.untried.empty();

@@ -79,6 +79,7 @@ struct Entry {
   model::Verdict verdict;
   model::CandidateKind kind = model::CandidateKind::kDataRace;  // shown_kind()
   std::string id;                                               // "DH-3f9a21c4"
+  size_t number = 0;                                            // place in the file
   std::string title;  // "Data race on V12 between write at transfer() and read at audit()"
   Rank rank = Rank::kCandidate;
   Novelty novelty = Novelty::kNew;
@@ -108,7 +109,8 @@ struct Entry {
   // A collision with an atomic on one side: most often the other is one, too, and looks plain (a
   // compare-and-swap loop begins with a load). Comes after its like.
   bool half_atomic() const;
-  bool fails() const;  // new, not suppressed, not a likely false positive, not tolerated
+  bool only_suspected() const;  // no execution has said anything about it
+  bool fails() const;           // new, not suppressed, not a likely false positive, not tolerated
 };
 
 struct Summary {

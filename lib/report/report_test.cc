@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <random>
 
+#include "lib/model/random_findings.h"
 #include "lib/report/clean_text.h"
+#include "lib/report/formats.h"
+#include "lib/report/json_text.h"
 #include "lib/report/names.h"
 #include "lib/report/picture.h"
 #include "lib/report/writers.h"
@@ -69,6 +73,27 @@ std::vector<std::string> titles(const Report& report) {
   return out;
 }
 
+// How a writer is added: a function and a row (CONTRIBUTING.md). Here the row is the test's own.
+std::string write_count(const Report& report, const WriteContext&) {
+  return std::to_string(report.entries.size()) + " findings\n";
+}
+
+TEST(Formats, AWriterIsAFunctionAndARow) {
+  const Format table[] = {{"json", ".json", nullptr}, {"count", ".count .count.json", write_count}};
+  const Format* const count = find_format(table, "count");
+  ASSERT_NE(count, nullptr);
+  EXPECT_EQ(count->write(build_report({}, {}), {}), "0 findings\n");
+  EXPECT_EQ(format_of_path(table, "a/report.count"), count);
+  EXPECT_EQ(format_of_path(table, "report.count.json"), count);
+  EXPECT_EQ(format_of_path(table, "report.json"), &table[0]);
+  EXPECT_EQ(format_of_path(table, "report.txt"), nullptr);
+  EXPECT_EQ(find_format(table, "html"), nullptr);
+  EXPECT_EQ(format_names(formats()), "text, json, sarif, junit, html, tsan or github");
+  EXPECT_EQ(format_of_path(formats(), "x.sarif.json"), find_format(formats(), "sarif"));
+  for (const Format& one : formats())
+    EXPECT_FALSE(one.write(build_report({}, {}), {}).empty() && one.name != "github") << one.name;
+}
+
 TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
   FindingsFile file = ladder();
   const Report report = build_report(file, {});
@@ -85,6 +110,46 @@ TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
     std::shuffle(file.findings.begin(), file.findings.end(), random);
     EXPECT_EQ(titles(build_report(file, {})), titles(report));
   }
+}
+
+// 60 suspicions of one finder, likeliest first, about 3 blocks and then 50 other objects.
+FindingsFile suspected() {
+  FindingsFile file;
+  for (int i = 0; i < 60; ++i) {
+    const std::string name = "s" + std::to_string(99 - i);
+    Finding one = finding(name + "_a", name + "_b");
+    one.candidate.found_by = {"scan"};
+    const std::string object = i < 10 ? "global block" + std::to_string(i % 3) : "global " + name;
+    Access access;
+    access.location = object + " + " + std::to_string(8 * i);
+    one.suspicions = {{.id = "scan:" + name,
+                       .finder = "scan",
+                       .input = "",
+                       .why = "",
+                       .accesses = {access, access}}};
+    add_finding(file, one);
+  }
+  return file;
+}
+
+TEST(Report, SuspicionsKeepTheirFindersOrder) {
+  const Report report = build_report(suspected(), {});
+  ASSERT_EQ(report.entries.size(), 60U);
+  for (int i = 0; i < 60; ++i)
+    EXPECT_NE(report.entries[i].title.find("s" + std::to_string(99 - i)), std::string::npos) << i;
+}
+
+TEST(Report, ManySuspicionsAreFewLines) {
+  const std::string few = write_text(build_report(suspected(), {}), {.most_details = 4});
+  size_t told = 0;
+  for (size_t at = 0; (at = few.find("CANDIDATE", at)) != std::string::npos; ++at) ++told;
+  EXPECT_EQ(told, 4U);
+  // Of the ten about three blocks, four were told: six are left, two of each.
+  for (const char* const line :
+       {"global block1, 2 pairs", "global block0, 2 pairs", "global s89, 1 pair\n",
+        "and 13 objects more", "56 suspicions without details here"})
+    EXPECT_NE(few.find(line), std::string::npos) << line << "\n" << few;
+  EXPECT_LT(few.find("global block1, 2"), few.find("global s89"));
 }
 
 TEST(Report, ACollisionWithAnAtomicOnOneSideComesAfterItsLike) {
@@ -321,6 +386,27 @@ TEST(Names, PathsLoseThePrefixByWholeComponents) {
   EXPECT_EQ(strip_path("/build/banker/a.cc", "/build/bank"), "/build/banker/a.cc");
   EXPECT_EQ(strip_path("./a.cc", ""), "a.cc");
   EXPECT_EQ(strip_path("", "/x"), "");
+}
+
+// The writer makes text without a tree of values: it must be what a tree would give.
+TEST(Sarif, TextIsThatOfItsOwnTree) {
+  using Json = nlohmann::ordered_json;
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const std::string text = write_sarif(build_report(model::RandomFindings(seed).file(), {}), {});
+    ASSERT_EQ(Json::parse(text).dump(2) + "\n", text) << "seed " << seed;
+  }
+}
+
+TEST(JsonText, EscapesAsATreeDoes) {
+  using Json = nlohmann::ordered_json;
+  std::string all = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
+  for (int c = 0; c < 128; ++c) all += static_cast<char>(c);
+  for (const std::string& words : {std::string(), all, std::string("bad \xff\xc3 end")}) {
+    std::string out;
+    JsonText(out, 0).open('{').key("a").text(words).key("b").open('[').close(']').close('}');
+    EXPECT_EQ(out, (Json{{"a", words}, {"b", Json::array()}})
+                       .dump(2, ' ', false, Json::error_handler_t::replace));
+  }
 }
 
 }  // namespace

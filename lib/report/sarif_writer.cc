@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "lib/report/clean_text.h"
+#include "lib/report/json_text.h"
 #include "lib/report/names.h"
 #include "lib/report/story.h"
 #include "lib/report/writers.h"
@@ -23,20 +24,29 @@ std::string rule(CandidateKind kind) { return "deadheat/" + std::string(rule_id(
 
 Json text(const std::string& words) { return {{"text", words}}; }
 
-Json artifact_location(const std::string& file) {
-  if (file.starts_with('/')) return {{"uri", "file://" + uri_escape(file)}};
-  if (file == ".." || file.starts_with("../")) return {{"uri", uri_escape(file)}};
-  return {{"uri", uri_escape(file)}, {"uriBaseId", "SRCROOT"}};
+void put_text(JsonText& json, std::string_view key, std::string_view words) {
+  json.key(key).open('{').key("text").text(words).close('}');
 }
 
-Json physical_location(const std::string& file, uint32_t line, uint32_t column,
-                       const std::string& snippet) {
-  Json out = {{"artifactLocation", artifact_location(file)}};
-  if (line == 0) return out;
-  out["region"] = {{"startLine", line}};
-  if (column > 0) out["region"]["startColumn"] = column;
-  if (!snippet.empty()) out["region"]["snippet"] = text(snippet);
-  return out;
+void put_artifact(JsonText& json, const std::string& file) {
+  json.key("artifactLocation").open('{').key("uri");
+  const bool absolute = file.starts_with('/');
+  json.text((absolute ? "file://" : "") + uri_escape(file));
+  if (!absolute && file != ".." && !file.starts_with("../")) json.key("uriBaseId").text("SRCROOT");
+  json.close('}');
+}
+
+void put_physical(JsonText& json, const std::string& file, uint32_t line, uint32_t column,
+                  const std::string& snippet) {
+  json.key("physicalLocation").open('{');
+  put_artifact(json, file);
+  if (line != 0) {
+    json.key("region").open('{').key("startLine").number(line);
+    if (column > 0) json.key("startColumn").number(column);
+    if (!snippet.empty()) put_text(json, "snippet", snippet);
+    json.close('}');
+  }
+  json.close('}');
 }
 
 const char* logical_kind(model::SiteKind kind) {
@@ -51,79 +61,97 @@ const char* logical_kind(model::SiteKind kind) {
   return "function";
 }
 
-Json place_location(const Place& place, const model::Site& site) {
-  Json out = Json::object();
+// The members of a location; `id`, where it is not 0, comes last.
+void put_place(JsonText& json, const Place& place, const model::Site& site, size_t id = 0) {
+  json.open('{');
   std::string snippet;
   for (const SourceLine& line : place.source)
     if (line.here) snippet = line.text;
-  if (!place.file.empty())
-    out["physicalLocation"] = physical_location(place.file, place.line, place.column, snippet);
+  if (!place.file.empty()) put_physical(json, place.file, place.line, place.column, snippet);
   if (place.file.empty() || !place.function.empty()) {
     const bool code = site.kind == model::SiteKind::kCode && !place.function.empty();
-    Json logical = {{"name", code ? place.function : place.where},
-                    {"kind", logical_kind(site.kind)}};
-    if (code) logical["fullyQualifiedName"] = clean_name(site.function);
-    out["logicalLocations"] = Json::array({std::move(logical)});
+    json.key("logicalLocations").open('[').open('{');
+    json.key("name").text(code ? place.function : place.where);
+    json.key("kind").text(logical_kind(site.kind));
+    if (code) json.key("fullyQualifiedName").text(clean_name(site.function));
+    json.close('}').close(']');
   }
   std::string message = place.action + " at " + place.stable;
   if (!place.thread.empty()) message += " by " + place.thread;
-  out["message"] = text(message);
-  return out;
+  put_text(json, "message", message);
+  if (id != 0) json.key("id").number(id);
+  json.close('}');
 }
 
-Json step_location(const ShownStep& step) {
-  Json out = Json::object();
-  if (!step.file.empty()) out["physicalLocation"] = physical_location(step.file, step.line, 0, "");
+void put_step(JsonText& json, const ShownStep& step) {
+  json.open('{');
+  if (!step.file.empty()) put_physical(json, step.file, step.line, 0, "");
   if (step.file.empty() && !step.where.empty())
-    out["logicalLocations"] = Json::array({Json{{"name", step.where}}});
-  out["message"] = text(step.what);
-  return out;
+    json.key("logicalLocations")
+        .open('[')
+        .open('{')
+        .key("name")
+        .text(step.where)
+        .close('}')
+        .close(']');
+  put_text(json, "message", step.what);
+  json.close('}');
 }
 
-Json code_flows(const Entry& entry) {
-  Json flows = Json::array();
-  for (size_t role = 0; role < entry.places.size(); ++role) {
-    Json locations = Json::array();
-    int order = 0;
-    for (const ShownStep& step : entry.steps) {
-      ++order;
-      if (step.role != role) continue;
-      locations.push_back({{"location", step_location(step)},
-                           {"executionOrder", order},
-                           {"importance", step.racing ? "essential" : "important"}});
-    }
-    if (locations.empty())
-      locations.push_back({{"location", place_location(entry.places[role],
-                                                       entry.finding.candidate.roles[role].site)},
-                           {"importance", "essential"}});
-    const Place& place = entry.places[role];
-    flows.push_back({{"id", std::to_string(role + 1)},
-                     {"message", text(place.thread.empty() ? place.role : place.thread)},
-                     {"locations", std::move(locations)}});
+void put_flow(JsonText& json, const Entry& entry, size_t role) {
+  const Place& place = entry.places[role];
+  json.open('{').key("id").text(std::to_string(role + 1));
+  put_text(json, "message", place.thread.empty() ? place.role : place.thread);
+  json.key("locations").open('[');
+  size_t order = 0;
+  bool any = false;
+  for (const ShownStep& step : entry.steps) {
+    ++order;
+    if (step.role != role) continue;
+    any = true;
+    json.open('{').key("location");
+    put_step(json, step);
+    json.key("executionOrder").number(order);
+    json.key("importance").text(step.racing ? "essential" : "important").close('}');
   }
-  return Json::array(
-      {Json{{"message", text("The observed interleaving.")}, {"threadFlows", std::move(flows)}}});
+  if (!any) {
+    json.open('{').key("location");
+    put_place(json, place, entry.finding.candidate.roles[role].site);
+    json.key("importance").text("essential").close('}');
+  }
+  json.close(']').close('}');
 }
 
-Json stacks(const Entry& entry) {
-  Json out = Json::array();
+void put_code_flows(JsonText& json, const Entry& entry) {
+  json.key("codeFlows").open('[').open('{');
+  put_text(json, "message", "The observed interleaving.");
+  json.key("threadFlows").open('[');
+  for (size_t role = 0; role < entry.places.size(); ++role) put_flow(json, entry, role);
+  json.close(']').close('}').close(']');
+}
+
+void put_frame(JsonText& json, const model::Frame& frame) {
+  json.open('{').key("location").open('{');
+  if (!frame.file.empty()) put_physical(json, frame.file, frame.line, 0, "");
+  json.key("logicalLocations").open('[').open('{').key("name");
+  json.text(frame.function.empty() ? "??" : frame.function).close('}').close(']').close('}');
+  if (!frame.module.empty()) json.key("module").text(frame.module);
+  json.close('}');
+}
+
+void put_stacks(JsonText& json, const Entry& entry) {
+  bool any = false;
   for (const Place& place : entry.places) {
     if (place.stack.empty()) continue;
-    Json frames = Json::array();
-    for (const model::Frame& frame : place.stack) {
-      Json location = Json::object();
-      if (!frame.file.empty())
-        location["physicalLocation"] = physical_location(frame.file, frame.line, 0, "");
-      location["logicalLocations"] =
-          Json::array({Json{{"name", frame.function.empty() ? "??" : frame.function}}});
-      Json shown = {{"location", std::move(location)}};
-      if (!frame.module.empty()) shown["module"] = frame.module;
-      frames.push_back(std::move(shown));
-    }
-    out.push_back(
-        {{"message", text(place.role + ": " + place.action)}, {"frames", std::move(frames)}});
+    if (!any) json.key("stacks").open('[');
+    any = true;
+    json.open('{');
+    put_text(json, "message", place.role + ": " + place.action);
+    json.key("frames").open('[');
+    for (const model::Frame& frame : place.stack) put_frame(json, frame);
+    json.close(']').close('}');
   }
-  return out;
+  if (any) json.close(']');
 }
 
 const char* level(Rank rank) {
@@ -131,10 +159,11 @@ const char* level(Rank rank) {
   return rank == Rank::kCandidate ? "warning" : "error";
 }
 
-double sarif_rank(const Entry& entry) {
-  constexpr double kRanks[] = {100, 80, 70, 50, 10}, kHalfAtomic = 30;
-  static_assert(std::size(kRanks) == static_cast<size_t>(Rank::kCount));
-  return entry.half_atomic() ? kHalfAtomic : kRanks[static_cast<size_t>(entry.rank)];
+const char* sarif_rank(const Entry& entry) {
+  constexpr const char *kRankNumbers[] = {"100.0", "80.0", "70.0", "50.0", "10.0"},
+                       *kHalfAtomic = "30.0";
+  static_assert(std::size(kRankNumbers) == static_cast<size_t>(Rank::kCount));
+  return entry.half_atomic() ? kHalfAtomic : kRankNumbers[static_cast<size_t>(entry.rank)];
 }
 
 std::string baseline_state(const Entry& entry, bool absent) {
@@ -153,45 +182,55 @@ std::string message_of(const Entry& entry) {
   return words;
 }
 
-Json result(const Report& report, const Entry& entry, size_t rule_index, bool absent) {
-  Json out = {{"ruleId", rule(entry.kind)},
-              {"ruleIndex", rule_index},
-              {"level", level(entry.rank)},
-              {"rank", sarif_rank(entry)},
-              {"message", text(message_of(entry))}};
-  const auto& roles = entry.finding.candidate.roles;
-  if (!entry.places.empty())
-    out["locations"] = Json::array({place_location(entry.places[0], roles[0].site)});
-  Json related = Json::array();
-  for (size_t i = 1; i < entry.places.size(); ++i) {
-    Json location = place_location(entry.places[i], roles[i].site);
-    location["id"] = i;
-    related.push_back(std::move(location));
-  }
-  if (!related.empty()) out["relatedLocations"] = std::move(related);
-  if (!entry.places.empty()) out["codeFlows"] = code_flows(entry);
-  Json traces = stacks(entry);
-  if (!traces.empty()) out["stacks"] = std::move(traces);
-  out["partialFingerprints"] = {{"deadheatRace/v1", entry.id}};
-  if (report.has_baseline) out["baselineState"] = baseline_state(entry, absent);
-  Json suppressions = Json::array();
+// Empty: known not to be suppressed.
+void put_suppressions(JsonText& json, const Entry& entry) {
+  json.key("suppressions").open('[');
   if (entry.suppressed) {
-    Json why = {{"kind", "external"}, {"status", "accepted"}};
-    why["justification"] =
-        entry.suppression_reason.empty() ? "no reason given" : entry.suppression_reason;
-    why["properties"] = {{"rule", entry.suppressed_by}};
-    suppressions.push_back(std::move(why));
+    json.open('{').key("kind").text("external").key("status").text("accepted");
+    json.key("justification")
+        .text(entry.suppression_reason.empty() ? "no reason given" : entry.suppression_reason);
+    json.key("properties").open('{').key("rule").text(entry.suppressed_by).close('}').close('}');
   }
-  out["suppressions"] = std::move(suppressions);  // empty: known not to be suppressed
-  out["properties"] = {{"title", entry.title}, {"howSure", rank_id(entry.rank)}};
-  if (!entry.silence.empty()) out["properties"]["suppression"] = entry.silence;
+  json.close(']');
+}
+
+void put_properties(JsonText& json, const Entry& entry) {
+  json.key("properties").open('{').key("title").text(entry.title);
+  json.key("howSure").text(rank_id(entry.rank));
+  if (!entry.silence.empty()) json.key("suppression").text(entry.silence);
   if (!entry.finding.candidate.found_by.empty()) {
-    Json found_by = Json::array();
+    json.key("foundBy").open('[');
     for (const std::string& finder : entry.finding.candidate.found_by)
-      found_by.push_back(clean_name(finder));
-    out["properties"]["foundBy"] = std::move(found_by);
+      json.text(clean_name(finder));
+    json.close(']');
   }
-  return out;
+  json.close('}');
+}
+
+void put_result(JsonText json, const Report& report, const Entry& entry, size_t rule_index,
+                bool absent) {
+  json.open('{').key("ruleId").text(rule(entry.kind)).key("ruleIndex").number(rule_index);
+  json.key("level").text(level(entry.rank)).key("rank").literal(sarif_rank(entry));
+  put_text(json, "message", message_of(entry));
+  const auto& roles = entry.finding.candidate.roles;
+  if (!entry.places.empty()) {
+    json.key("locations").open('[');
+    put_place(json, entry.places[0], roles[0].site);
+    json.close(']');
+  }
+  if (entry.places.size() > 1) {
+    json.key("relatedLocations").open('[');
+    for (size_t i = 1; i < entry.places.size(); ++i)
+      put_place(json, entry.places[i], roles[i].site, i);
+    json.close(']');
+  }
+  if (!entry.places.empty()) put_code_flows(json, entry);
+  put_stacks(json, entry);
+  json.key("partialFingerprints").open('{').key("deadheatRace/v1").text(entry.id).close('}');
+  if (report.has_baseline) json.key("baselineState").text(baseline_state(entry, absent));
+  put_suppressions(json, entry);
+  put_properties(json, entry);
+  json.close('}');
 }
 
 Json notification(const Notice& notice) {
@@ -252,28 +291,22 @@ std::string dumped(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// The text of `log` with the results in its empty array, one at a time: all of them as values would
-// need ten times the memory of their text.
+// The text of `log` with the results in its empty array, one at a time.
 template <typename Write>
 std::string with_results(const Json& log, size_t count, Write write) {
   static constexpr std::string_view kEmpty =
       "\"results\": []";  // in a string, the quotes are escaped
-  static constexpr std::string_view kIndent = "\n        ";
+  static constexpr size_t kLevel = 4;
   const std::string frame = dumped(log);
   const size_t at = frame.find(kEmpty) + kEmpty.size() - 1;
   std::string out = frame.substr(0, at);
   for (size_t i = 0; i < count; ++i) {
-    if (i == 64) out.reserve(frame.size() + (out.size() - at) / i * (count + count / 4));
+    // A guess that is too low would copy hundreds of megabytes, one that is too high hold as much.
+    if (i == 64) out.reserve(frame.size() + (out.size() - at) / i * (count + count / 16));
     if (i > 0) out += ',';
-    out += kIndent;
-    // Line breaks within strings are escaped: each one in the text is the writer's own.
-    const std::string text = dumped(write(i));
-    for (size_t from = 0; from < text.size();) {
-      const size_t end = std::min(text.find('\n', from), text.size());
-      out.append(text, from, end - from);
-      if (end < text.size()) out += kIndent;
-      from = end + 1;
-    }
+    out += '\n';
+    out.append(2 * kLevel, ' ');
+    write(i, JsonText(out, kLevel));
   }
   if (count > 0) out += "\n      ";
   out.append(frame, at).append("\n");
@@ -306,10 +339,10 @@ std::string write_sarif(const Report& report, const SarifContext& context) {
   const Json log = {
       {"$schema", kSchema}, {"version", "2.1.0"}, {"runs", Json::array({std::move(run)})}};
   const size_t present = report.entries.size();
-  return with_results(log, present + report.fixed.size(), [&](size_t i) {
+  return with_results(log, present + report.fixed.size(), [&](size_t i, JsonText json) {
     const bool absent = i >= present;
     const Entry& entry = absent ? report.fixed[i - present] : report.entries[i];
-    return result(report, entry, index(entry), absent);
+    put_result(json, report, entry, index(entry), absent);
   });
 }
 

@@ -10,22 +10,22 @@
 namespace deadheat::report {
 namespace {
 
-constexpr size_t kNone = std::numeric_limits<size_t>::max();
+constexpr size_t kNoCall = std::numeric_limits<size_t>::max();
 constexpr size_t kMostRacers = 4;
 constexpr size_t kMostLines = 16;  // of a story in a terminal
 
 // How far each call is from the nearest one that races, in the order of calls.
 std::vector<size_t> distances(const std::vector<model::StoryCall>& calls) {
-  std::vector<size_t> out(calls.size(), kNone);
-  size_t last = kNone;
+  std::vector<size_t> out(calls.size(), kNoCall);
+  size_t last = kNoCall;
   for (size_t i = 0; i < calls.size(); ++i) {
     if (calls[i].racing) last = i;
-    if (last != kNone) out[i] = i - last;
+    if (last != kNoCall) out[i] = i - last;
   }
-  last = kNone;
+  last = kNoCall;
   for (size_t i = calls.size(); i-- > 0;) {
     if (calls[i].racing) last = i;
-    if (last != kNone) out[i] = std::min(out[i], last - i);
+    if (last != kNoCall) out[i] = std::min(out[i], last - i);
   }
   return out;
 }

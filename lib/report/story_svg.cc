@@ -17,8 +17,8 @@
 namespace deadheat::report {
 namespace {
 
-constexpr double kTop = 66, kRow = 25, kBottom = 22, kLeft = 40;
-constexpr double kCell = 7.25, kTinyCell = 6.1;  // of 12px and 10px monospace, rounded up
+constexpr double kStoryTop = 66, kRow = 25, kStoryBottom = 22, kLeft = 40;
+constexpr double kStoryCell = 7.25, kTinyCell = 6.1;  // of 12px and 10px monospace, rounded up
 
 std::string titled(const std::string& text) {
   return text.empty() ? "" : "<title>" + html_escape(text) + "</title>";
@@ -65,12 +65,14 @@ class StorySvg {
         most_cells_(most_cells) {
     for (const model::StoryCall& call : story.calls)
       cells_ = std::max(cells_, std::min(most_cells_, width(call_words(call))));
-    starts_.assign(story.processes.size(), kTop - 14);
+    starts_.assign(story.processes.size(), kStoryTop - 14);
     ends_.assign(story.processes.size(), height() - 8);
     lay_out();
   }
 
-  double full_width() const { return label_x() + kCell * static_cast<double>(cells_ + 3) + 14; }
+  double full_width() const {
+    return label_x() + kStoryCell * static_cast<double>(cells_ + 3) + 14;
+  }
 
   std::string write(const std::string& title) const {
     std::string out = "<svg class=\"story\" viewBox=\"0 0 " + number(full_width()) + " " +
@@ -90,8 +92,10 @@ class StorySvg {
 
  private:
   double x(size_t lane) const { return kLeft + gap_ * static_cast<double>(lane); }
-  double y(size_t row) const { return kTop + kRow * (static_cast<double>(row) + 0.5); }
-  double height() const { return kTop + kRow * static_cast<double>(story_.calls.size()) + kBottom; }
+  double y(size_t row) const { return kStoryTop + kRow * (static_cast<double>(row) + 0.5); }
+  double height() const {
+    return kStoryTop + kRow * static_cast<double>(story_.calls.size()) + kStoryBottom;
+  }
   double label_x() const {
     return kLeft + gap_ * static_cast<double>(story_.processes.size()) - 16;
   }
@@ -146,7 +150,7 @@ class StorySvg {
     out += "<text class=\"who" + kind + "\"" + at("x", label_x()) + at("y", y(row) + 4) + ">" +
            std::string(1, letter) + "</text>";
     const std::string full = call_words(one);
-    out += "<text class=\"what" + kind + "\"" + at("x", label_x() + 2 * kCell) +
+    out += "<text class=\"what" + kind + "\"" + at("x", label_x() + 2 * kStoryCell) +
            at("y", y(row) + 4) + ">" + html_escape(call_words(one, most_cells_));
     const std::string event = one.event == 0 ? "" : " (event " + with_thousands(one.event) + ")";
     return out +

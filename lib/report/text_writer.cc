@@ -2,6 +2,7 @@
 // silence it.
 #include <algorithm>
 #include <cctype>
+#include <map>
 
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
@@ -16,7 +17,9 @@ namespace {
 constexpr size_t kLeastWidth = 80;
 constexpr const char* kDots = "\xe2\x80\xa6";
 constexpr size_t kLabel = 14;
-constexpr size_t kRoomy = 100;           // from here on the orders stand beside their label
+constexpr size_t kRoomy = 100;         // from here on the orders stand beside their label
+constexpr size_t kMostSuspected = 10;  // with details, where not all have room
+constexpr size_t kMostObjects = 40;
 constexpr size_t kMostCommandLines = 4;  // of a process; the page has the whole
 
 // Between words only, longer ones clipped; at most `most` lines.
@@ -45,9 +48,12 @@ class TextReport {
 
   std::string write() {
     size_t shown = 0, untold = 0;
+    std::vector<const Entry*> suspected;
     for (const Entry& entry : report_.entries) {
       if (entry.suppressed || entry.novelty != Novelty::kNew) continue;
-      if (shown < style_.most_details) {
+      if (entry.only_suspected()) {
+        suspected.push_back(&entry);
+      } else if (shown < style_.most_details) {
         write_entry(entry);
         ++shown;
       } else {
@@ -58,6 +64,7 @@ class TextReport {
     if (untold > 0)
       out_ += "\n  " + plural(untold, "finding") +
               " without details here; html, sarif and json have them all.\n\n";
+    write_suspected(suspected, style_.most_details - std::min(shown, style_.most_details));
     write_list("Known (in the baseline):", report_.entries, [](const Entry& entry) {
       return !entry.suppressed && entry.novelty != Novelty::kNew;
     });
@@ -236,6 +243,41 @@ class TextReport {
     whole("repeat", entry.repeat);
     whole("silence", entry.silence);
     out_ += "\n";
+  }
+
+  // Suspicions can be hundreds, and most are none: the likeliest pairs as they are, and what is
+  // left as one line for each object.
+  void write_suspected(const std::vector<const Entry*>& suspected, size_t most) {
+    const size_t told = std::min({suspected.size(), most, kMostSuspected});
+    for (size_t i = 0; i < told; ++i) write_entry(*suspected[i]);
+    std::vector<std::pair<std::string, std::vector<const Entry*>>> objects;  // likeliest first
+    std::map<std::string, size_t> numbers;
+    for (size_t i = told; i < suspected.size(); ++i) {
+      const std::string object = object_of(*suspected[i]);
+      const auto [at, fresh] = numbers.try_emplace(object, objects.size());
+      if (fresh) objects.emplace_back(object, std::vector<const Entry*>{});
+      objects[at->second].second.push_back(suspected[i]);
+    }
+    if (objects.empty()) return;
+    out_ += bold("Less likely, by object, each with its likeliest pair:") + "\n";
+    for (size_t i = 0; i < objects.size() && i < kMostObjects; ++i) {
+      const Entry& first = *objects[i].second.front();
+      out_ += "  " + first.id + "  " + bold(objects[i].first) + ", " +
+              plural(objects[i].second.size(), "pair") + "\n";
+      for (const Place& place : first.places)
+        out_ += std::string(15, ' ') + faint(place.action + " at " + place.where) + "\n";
+    }
+    if (objects.size() > kMostObjects)
+      out_ += "  and " + plural(objects.size() - kMostObjects, "object") + " more\n";
+    out_ += "\n  " + plural(suspected.size() - told, "suspicion") +
+            " without details here; html, sarif and json have them all.\n\n";
+  }
+
+  // The whole variable or block, whichever of its bytes are meant.
+  static std::string object_of(const Entry& entry) {
+    for (const Place& place : entry.places)
+      if (!place.location.empty()) return place.location.substr(0, place.location.find(" + "));
+    return "memory without a name";
   }
 
   template <typename Wanted>

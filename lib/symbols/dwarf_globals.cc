@@ -11,15 +11,10 @@
 namespace deadheat::symbols {
 namespace {
 
-constexpr int kDeepest = 100;
+constexpr int kDeepestScope = 100;
 // Entries looked at, over all units: a few seconds. Programs beyond it have the symbol table's
 // names.
-constexpr uint64_t kMostEntries = 50'000'000;
-
-const char* text_of(Dwarf_Die* die, unsigned name) {
-  Dwarf_Attribute attribute;
-  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
+constexpr uint64_t kMostOfAllUnits = 50'000'000;
 
 // The fixed address of a variable; nothing for locals, registers and thread-local ones.
 std::optional<uint64_t> address_of(Dwarf_Die* die) {
@@ -49,7 +44,7 @@ bool plain_type(Dwarf_Die* die, Dwarf_Die* type, bool* atomic = nullptr) {
   Dwarf_Attribute attribute;
   if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) == nullptr)
     return false;
-  for (int i = 0; i < kDeepest; ++i) {
+  for (int i = 0; i < kDeepestScope; ++i) {
     if (atomic != nullptr && is_atomic(type)) *atomic = true;
     switch (dwarf_tag(type)) {
       case DW_TAG_typedef:
@@ -124,7 +119,7 @@ std::string part_at(Dwarf_Die variable, uint64_t offset, uint64_t access_size, b
   Dwarf_Die type;
   std::string part;
   if (!plain_type(&variable, &type, atomic)) return part;
-  for (int i = 0; i < kDeepest; ++i) {
+  for (int i = 0; i < kDeepestScope; ++i) {
     // An access to the whole of something (a copy, say) names the whole.
     if (offset == 0 && access_size > 0 && size_of(&type) <= access_size &&
         dwarf_tag(&type) != DW_TAG_array_type)
@@ -174,9 +169,9 @@ void DwarfGlobals::add(Dwarf_Die& die, const std::string& scope) {
 
 void DwarfGlobals::collect(Dwarf_Die die, const std::string& scope, int depth) {
   Dwarf_Die child;
-  if (depth > kDeepest || dwarf_child(&die, &child) != 0) return;
+  if (depth > kDeepestScope || dwarf_child(&die, &child) != 0) return;
   do {
-    if (++entries_ > kMostEntries) return;
+    if (++entries_ > kMostOfAllUnits) return;
     switch (dwarf_tag(&child)) {
       case DW_TAG_variable:
         add(child, scope);

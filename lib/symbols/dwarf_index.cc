@@ -6,16 +6,13 @@
 #include <filesystem>
 
 #include "lib/symbols/demangle.h"
+#include "lib/symbols/dwarf_words.h"
 
 namespace deadheat::symbols {
 namespace {
 
-constexpr int kDeepest = 200;  // of nested entries; deeper ones come only from hostile files
-
-const char* text_of(Dwarf_Die* die, unsigned name) {
-  Dwarf_Attribute attribute;
-  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
-}
+constexpr int kDeepestFunction =
+    200;  // of nested entries; deeper ones come only from hostile files
 
 uint32_t number_of(Dwarf_Die* die, unsigned name) {
   Dwarf_Attribute attribute;
@@ -76,7 +73,7 @@ void set_line(DwarfIndex::Unit& unit, uint64_t address, SourceFrame& frame) {
 // The inlined call within `die` that holds the address; blocks are looked through.
 bool inlined_at(Dwarf_Die* die, uint64_t address, int depth, Dwarf_Die* found) {
   Dwarf_Die child;
-  if (depth > kDeepest || dwarf_child(die, &child) != 0) return false;
+  if (depth > kDeepestFunction || dwarf_child(die, &child) != 0) return false;
   do {
     const int tag = dwarf_tag(&child);
     if (tag != DW_TAG_inlined_subroutine && tag != DW_TAG_lexical_block &&
@@ -156,7 +153,7 @@ void DwarfIndex::index_unit(size_t unit) {
 void DwarfIndex::collect_functions(Dwarf_Die die, const std::string& scope, int depth,
                                    std::vector<Interval>& found) {
   Dwarf_Die child;
-  if (depth > kDeepest || dwarf_child(&die, &child) != 0) return;
+  if (depth > kDeepestFunction || dwarf_child(&die, &child) != 0) return;
   do {
     const int tag = dwarf_tag(&child);
     if (tag == DW_TAG_subprogram) {
@@ -184,7 +181,7 @@ std::string DwarfIndex::function_name(Dwarf_Die die) const {
   if (const char* linkage = linkage_name(&die)) return demangle(linkage);
   const char* plain = text_of(&die, DW_AT_name);
   if (plain == nullptr) return {};
-  for (int i = 0; i < kDeepest; ++i) {
+  for (int i = 0; i < kDeepestFunction; ++i) {
     const auto scope = scopes_.find(die.addr);
     if (scope != scopes_.end()) return scope->second + plain;
     if (!origin_of(&die)) break;
@@ -206,7 +203,7 @@ std::vector<SourceFrame> DwarfIndex::frames(uint64_t address) {
   if (const Interval* function = find(functions_of_[range->target], address)) {
     chain.push_back(functions_[function->target]);
     Dwarf_Die inner;
-    while (chain.size() < kDeepest && inlined_at(&chain.back(), address, 0, &inner))
+    while (chain.size() < kDeepestFunction && inlined_at(&chain.back(), address, 0, &inner))
       chain.push_back(inner);
   }
   SourceFrame here;

@@ -8,9 +8,9 @@
 namespace deadheat::symbols {
 namespace {
 
-constexpr int kDeepest = 100;
+constexpr int kDeepestEntry = 100;
 // Of one unit: a second or so. A larger one has no facts.
-constexpr uint64_t kMostEntries = 5'000'000;
+constexpr uint64_t kMostOfOneUnit = 5'000'000;
 // Structures within structures; deeper ones count as marked.
 constexpr int kDeepestStructure = 8;
 
@@ -42,7 +42,7 @@ bool marked_within(Dwarf_Die* structure, int structures) {
     // type's marks, and into structures only by value.
     Dwarf_Die at = type;
     bool by_value = true;
-    for (int i = 0; i < kDeepest; ++i) {
+    for (int i = 0; i < kDeepestEntry; ++i) {
       const int kind = dwarf_tag(&at);
       if (kind == DW_TAG_pointer_type || kind == DW_TAG_reference_type) by_value = false;
       if (is_structure(kind) || !follow(&at, &at)) break;
@@ -59,7 +59,7 @@ bool marked_within(Dwarf_Die* structure, int structures) {
 
 TypeFacts facts_of_type(Dwarf_Die type, int structures) {
   TypeFacts facts;
-  for (int i = 0; i < kDeepest; ++i) {
+  for (int i = 0; i < kDeepestEntry; ++i) {
     const int tag = dwarf_tag(&type);
     if (tag == DW_TAG_volatile_type || tag == DW_TAG_atomic_type ||
         names_atomic(dwarf_diename(&type))) {
@@ -97,6 +97,11 @@ bool is_atomic_class(const char* type_name) {
   for (const std::string_view known : {"atomic<", "__atomic_base<", "__atomic_float<"})
     if (name.starts_with(known)) return true;
   return name == "atomic_flag" || name == "__atomic_flag_base";
+}
+
+const char* text_of(Dwarf_Die* die, unsigned name) {
+  Dwarf_Attribute attribute;
+  return dwarf_formstring(dwarf_attr_integrate(die, name, &attribute));
 }
 
 DwarfWords::DwarfWords(Dwarf_Die unit) { collect(unit, 0); }
@@ -164,10 +169,10 @@ void DwarfWords::add(Dwarf_Die* die) {
 void DwarfWords::collect(Dwarf_Die die, int depth) {
   Dwarf_Die child;
   if (dwarf_child(&die, &child) != 0) return;
-  if (depth > kDeepest) complete_ = false;
+  if (depth > kDeepestEntry) complete_ = false;
   do {
     if (!complete_) return;
-    if (++entries_ > kMostEntries || dwarf_hasattr(&child, DW_AT_signature) == 1) {
+    if (++entries_ > kMostOfOneUnit || dwarf_hasattr(&child, DW_AT_signature) == 1) {
       complete_ = false;  // its members are in a unit of its own
       return;
     }

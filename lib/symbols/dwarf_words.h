@@ -42,6 +42,9 @@ class DwarfWords {
   bool complete_ = true;
 };
 
+// The text of an attribute, also where the entry only refers to the one that has it; or null.
+const char* text_of(Dwarf_Die* die, unsigned name);
+
 // "atomic<int>", "vector<atomic<int> >", "my_atomic", "atomic_t": may have to do with atomics.
 bool names_atomic(const char* type_name);
 // The C++ library's own: whose members are accessed atomically and in no other way.

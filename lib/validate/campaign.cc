@@ -5,6 +5,7 @@
 #include "lib/base/text.h"
 #include "lib/model/identity.h"
 #include "lib/symbols/elf_image.h"
+#include "lib/validate/hooked.h"
 
 namespace deadheat::validate {
 namespace {
@@ -22,8 +23,10 @@ std::string key_of(const Options& options, uint64_t fingerprint) {
 
 Error not_built(const Options& options) {
   const std::string program = options.binaries.empty() ? "the program" : options.binaries[0];
-  return {program + " was not built for validation",
-          "build it with deadheat-cc --candidates findings.json and clang 19"};
+  return {
+      program + " was not built for validation",
+      "build it with deadheat-cc --candidates findings.json and clang 19, or, at a higher price "
+      "while it runs, with plain deadheat-cc"};
 }
 
 }  // namespace
@@ -41,6 +44,16 @@ Result<Campaign> Campaign::begin(const Options& options, model::FindingsFile& fi
   std::vector<Built> all = read_binaries(options.binaries);
   if (fingerprint != 0)
     std::erase_if(all, [&](const Built& one) { return one.list.fingerprint != fingerprint; });
+  std::string sites;
+  if (all.empty() && !options.binaries.empty())
+    if (auto hooked = read_hooked(options.binaries[0], wanted, file)) {
+      // A program that runs already has read its file: of these candidates, or of others.
+      if (fingerprint != 0 && fingerprint != hooked->built.list.fingerprint)
+        return Error{"the program was started for other candidates",
+                     "start it with the file that --prepare makes of these"};
+      sites = std::move(hooked->sites);
+      all.push_back(std::move(hooked->built));
+    }
   if (all.empty()) return not_built(options);
   size_t best = 0;
   Mapping mapping;
@@ -61,6 +74,7 @@ Result<Campaign> Campaign::begin(const Options& options, model::FindingsFile& fi
     return Error{"the candidates match nothing in the program: " + describe(all[best]),
                  "they are of another program, or of a very different version"};
   Campaign campaign(options, file, std::move(wanted), std::move(all[best]));
+  campaign.sites_ = std::move(sites);
   campaign.make_courses(mapping);
   return campaign;
 }
@@ -128,7 +142,7 @@ void Campaign::make_courses(const Mapping& mapping) {
 std::vector<Campaign::Job> Campaign::next_jobs(size_t most, const std::string& execution) {
   std::vector<size_t> open;
   for (size_t i = 0; i < courses_.size(); ++i)
-    if (!courses_[i].course.enough()) open.push_back(i);
+    if (!is_over(courses_[i])) open.push_back(i);
   std::sort(open.begin(), open.end(), [&](size_t a, size_t b) {
     const uint64_t of_a = courses_[a].course.attempts(), of_b = courses_[b].course.attempts();
     return of_a != of_b ? of_a < of_b : a < b;
@@ -200,9 +214,15 @@ void Campaign::take(const Job& job, const Answer* answer, const model::Consequen
   file_->findings[tried.finding].evidence.push_back(std::move(evidence));
 }
 
+bool Campaign::is_over(const Tried& tried) const {
+  return tried.course.enough() ||
+         (options_->only_open &&
+          model::fold(file_->findings[tried.finding]).state == model::VerdictState::kTrueRace);
+}
+
 bool Campaign::decided() const {
   return std::all_of(courses_.begin(), courses_.end(),
-                     [](const Tried& tried) { return tried.course.enough(); });
+                     [this](const Tried& tried) { return is_over(tried); });
 }
 
 void Campaign::say_last_words() {
@@ -229,10 +249,12 @@ void Campaign::count(const dhv_counters& counters) {
   counters_.no_credit += counters.no_credit;
   counters_.common_lock += counters.common_lock;
   counters_.no_room += counters.no_room;
+  counters_.no_module += counters.no_module;
+  counters_.unwatched += counters.unwatched;
 }
 
 void Campaign::fill(Outcome& outcome) const {
-  campaign::Progress& progress = outcome.progress;
+  confirm::Progress& progress = outcome.progress;
   progress.candidates = courses_.size();
   progress.trials = attempts_;
   progress.seconds = options_->time.used_s();
@@ -258,6 +280,10 @@ void Campaign::fill(Outcome& outcome) const {
       {"validate_memory", counters_.ended_memory, "watches ended with their memory", false},
       {"validate_no_room", counters_.no_room,
        "watches ended early: too many synchronisation objects"},
+      {"validate_unwatched", counters_.unwatched,
+       "first accesses began no watch: too many were watched"},
+      {"validate_no_module", counters_.no_module,
+       "modules or places were too many: the candidates' sites there stayed off"},
       {"validate_undecided", progress.candidates - progress.decided,
        "candidates were not tried to the end", true, true}};
 }

@@ -7,10 +7,14 @@
 #include <string>
 #include <vector>
 
+#include "lib/confirm/engine.h"
 #include "lib/validate/listener.h"
 #include "lib/validate/validate.h"
 
 namespace deadheat::validate {
+
+// The engine for one execution, or one program that runs already.
+confirm::EngineOptions engine_options(const Options& options, std::function<bool()> stopped);
 
 class Campaign {
  public:
@@ -19,6 +23,8 @@ class Campaign {
 
   const CompiledList& list() const { return built_.list; }
   const std::string& key() const { return key_; }
+  // For a program that was built for detection: the file that its runtime needs; else empty.
+  const std::string& sites() const { return sites_; }
 
   struct Job {
     size_t course = 0;
@@ -54,12 +60,13 @@ class Campaign {
     std::pair<uint32_t, uint32_t> sites;
     bool over = false;
   };
+  bool is_over(const Tried& tried) const;
 
   const Options* options_;
   model::FindingsFile* file_;
   List wanted_;
   Built built_;
-  std::string key_;
+  std::string key_, sites_;
   std::vector<Tried> courses_;
   uint64_t attempts_ = 0, elsewhere_ = 0, gone_ = 0, spins_ = 0, restored_ = 0;
   dhv_counters counters_ = {};

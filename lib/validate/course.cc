@@ -9,7 +9,6 @@ namespace {
 
 using model::Evidence;
 using model::Order;
-using model::Outcome;
 using model::Proof;
 
 constexpr uint32_t kEnoughAgainst = 3;  // NoRace in an order
@@ -33,39 +32,39 @@ std::string milliseconds(uint32_t us) { return std::to_string((us + 500) / 1000)
 void say(const Answer& answer, uint32_t tau_us, Evidence& e) {
   switch (answer.outcome) {
     case DHV_OUTCOME_RACE_MADE:
-      e.outcome = Outcome::kRace;
+      e.outcome = model::Outcome::kRace;
       e.proof = Proof::kCoEnabled;
       e.ordered = model::Ordered::kNo;
       e.why = "one thread stood at its access while the other made its own, to the same bytes";
       break;
     case DHV_OUTCOME_RACE_OBSERVED:
-      e.outcome = Outcome::kRace;
+      e.outcome = model::Outcome::kRace;
       e.proof = Proof::kHappensBefore;
       e.ordered = model::Ordered::kNo;
       e.why = "the second access came without any synchronisation after the first";
       break;
     case DHV_OUTCOME_SIGHTING:
-      e.outcome = Outcome::kRace;
+      e.outcome = model::Outcome::kRace;
       e.proof = Proof::kPartialHappensBefore;
       e.why =
           "no synchronisation was seen between the accesses, but code that is not instrumented "
           "ran and may have ordered them";
       break;
     case DHV_OUTCOME_NO_RACE:
-      e.outcome = Outcome::kNoRace;
+      e.outcome = model::Outcome::kNoRace;
       e.ordered = model::Ordered::kYes;
       e.why = "synchronised: the second access came ordered after the first";
       break;
     case DHV_OUTCOME_NO_RACE_WEAK:
-      e.outcome = Outcome::kNoRace;
+      e.outcome = model::Outcome::kNoRace;
       e.why = "every other thread was ordered after the first access; no second access came";
       break;
     case DHV_OUTCOME_TIMEOUT:
-      e.outcome = Outcome::kTimeout;
+      e.outcome = model::Outcome::kTimeout;
       e.why = "the other side did not come within " + milliseconds(tau_us);
       break;
     default:
-      e.outcome = Outcome::kNotSeen;
+      e.outcome = model::Outcome::kNotSeen;
       e.why = (answer.seen & DHV_SEEN_WATCHED) != 0
                   ? "one side was reached; the other did not come to the same bytes in time"
                   : "not reached while two threads lived";
@@ -131,9 +130,9 @@ Evidence Course::take(const Attempt& attempt, const Answer* answer) {
   e.trial = model::Trial{"validate", attempt.wished, uint64_t{attempt.tau_us} * 1000};
   say(said, attempt.tau_us, e);
   e.order = order_of(said.happened);
-  if (e.order == Order::kUnknown || e.outcome == Outcome::kTimeout) e.order = attempt.wished;
-  e.maximum_timeout = e.outcome == Outcome::kTimeout && attempt.tau_us >= taus_.most_us;
-  if (e.outcome == Outcome::kRace || said.outcome == DHV_OUTCOME_NO_RACE) {
+  if (e.order == Order::kUnknown || e.outcome == model::Outcome::kTimeout) e.order = attempt.wished;
+  e.maximum_timeout = e.outcome == model::Outcome::kTimeout && attempt.tau_us >= taus_.most_us;
+  if (e.outcome == model::Outcome::kRace || said.outcome == DHV_OUTCOME_NO_RACE) {
     for (size_t role = 0; role < 2; ++role) {
       const model::Role& what = candidate_.roles[role];
       model::Access access;
@@ -163,10 +162,10 @@ std::optional<Evidence> Course::last_word(const Attempt& attempt) const {
   e.source = "validate";
   e.repeat = attempt.repeat;
   e.trial = model::Trial{"validate", Order::kUnknown, 0};
-  e.outcome = Outcome::kNoRace;
+  e.outcome = model::Outcome::kNoRace;
   const std::string times = " in " + std::to_string(attempts_) + " executions";
   if (!context_.reached[0] || !context_.reached[1]) {
-    e.outcome = Outcome::kNotSeen;
+    e.outcome = model::Outcome::kNotSeen;
     e.why = std::string(context_.reached[0]   ? "the second site was never"
                         : context_.reached[1] ? "the first site was never"
                                               : "neither site was ever") +
@@ -193,16 +192,16 @@ void Course::restore(const Evidence& e) {
   const auto tau_us = static_cast<uint32_t>(e.trial->patience_ns / 1000);
   side(attempt.wished).tau_us = std::clamp(tau_us, taus_.first_us, taus_.most_us);
   uint32_t outcome = DHV_OUTCOME_NONE;
-  if (e.outcome == Outcome::kRace && e.proof != Proof::kPartialHappensBefore) {
+  if (e.outcome == model::Outcome::kRace && e.proof != Proof::kPartialHappensBefore) {
     outcome = DHV_OUTCOME_RACE_MADE;
-  } else if (e.outcome == Outcome::kNoRace && e.ordered == model::Ordered::kYes) {
+  } else if (e.outcome == model::Outcome::kNoRace && e.ordered == model::Ordered::kYes) {
     outcome = DHV_OUTCOME_NO_RACE;
-  } else if (e.outcome == Outcome::kTimeout) {
+  } else if (e.outcome == model::Outcome::kTimeout) {
     outcome = DHV_OUTCOME_TIMEOUT;
   }
   context_.promoted |= outcome != DHV_OUTCOME_NONE;
   const bool steered = outcome == DHV_OUTCOME_TIMEOUT ||
-                       (e.outcome == Outcome::kNoRace && e.order != attempt.wished);
+                       (e.outcome == model::Outcome::kNoRace && e.order != attempt.wished);
   count(attempt, outcome, e.order, steered);
   note_consequence(attempt, e.consequence);
 }

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,6 +92,17 @@ Result<std::unique_ptr<Page>> Page::of_process(pid_t process) {
   ScopedFd file(::open(found.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) return errno_error("cannot open", found, errno);
   return open(std::move(file));
+}
+
+// A descriptor that the program handed over shares its lock with the program's: the lock is taken
+// on one of our own, so that it goes when we do.
+bool Page::claim() {
+  if (claim_.valid()) return true;
+  const std::string path = "/proc/self/fd/" + std::to_string(file_.get());
+  ScopedFd own(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (!own.valid() || ::flock(own.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  claim_ = std::move(own);
+  return true;
 }
 
 bool Page::ended() const { return get(shared().ended) != 0; }

@@ -43,6 +43,8 @@ class Page {
   uint32_t candidates() const { return candidates_; }
   uint32_t pid() const { return pid_; }
   bool ended() const;  // in good order, as the program says
+  // One validator at a time has the page: true until it goes, or is killed. False: another has it.
+  bool claim();
 
   void set_switches(uint32_t switches);
   void set_budget(uint32_t share_ppm, uint32_t standstill_us);
@@ -62,7 +64,7 @@ class Page {
   dhv_page& shared() const { return *static_cast<dhv_page*>(memory_); }
   uint8_t* bytes() const { return static_cast<uint8_t*>(memory_); }
 
-  ScopedFd file_;
+  ScopedFd file_, claim_;
   void* memory_;
   size_t size_;
   uint64_t fingerprint_ = 0;

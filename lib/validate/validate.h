@@ -7,12 +7,16 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
+#include "lib/base/counter.h"
 #include "lib/base/time_budget.h"
-#include "lib/campaign/campaign.h"
+#include "lib/confirm/confirmer.h"
+#include "lib/confirm/runner.h"
+#include "lib/confirm/target.h"
 #include "lib/model/finding.h"
 #include "lib/validate/binary.h"
 #include "lib/validate/course.h"
@@ -20,7 +24,7 @@
 namespace deadheat::validate {
 
 struct Options {
-  campaign::Target target;
+  confirm::Target target;
   std::vector<std::string> binaries;  // the program and the libraries that it loads
   Taus taus;
   uint32_t jobs = 4;       // at once in an execution
@@ -29,18 +33,23 @@ struct Options {
   double timeout_s = 0;  // the user's word on when the program hangs; 0: none
   uint32_t budget_ppm = 0, standstill_us = 0;
   bool steer = true;
+  bool only_open = false;  // leave out what is proven by now, whoever proved it
   TimeBudget time = TimeBudget(0);
   std::string checker;
   std::set<std::string> only;  // display ids
   std::string work;            // a folder
   std::string repeat;          // the command that makes it happen again
-  std::function<void(const campaign::Progress&)> progress;
+  // Who starts the program; none: run() itself. Beside another confirmer it must be the other's:
+  // what waits for children waits for all of them.
+  confirm::Runner* runner = nullptr;
+  std::function<void(const confirm::Progress&)> progress;
   std::function<bool()> stopped;
+  std::function<bool()> ask;  // at an interrupt: whether the program misbehaved; may be empty
   std::function<void(const std::string&)> say;
 };
 
 struct Outcome {
-  campaign::Progress progress;
+  confirm::Progress progress;
   bool stopped = false, out_of_time = false;
   Counters counters;
   std::vector<std::string> problems;
@@ -49,5 +58,20 @@ struct Outcome {
 // An Error when the program cannot be validated at all: it was not built for these candidates.
 Result<Outcome> run(const Options& options, model::FindingsFile& file);
 Result<Outcome> attach(const Options& options, pid_t process, model::FindingsFile& file);
+
+// For a program that was built for detection and is to be attached to: the file that its runtime
+// must be started with (option validate_sites).
+Result<std::string> sites_file(const Options& options, const model::FindingsFile& file);
+
+// run() beside another confirmer: the engine of the other drives both, and a candidate is proven by
+// whoever is first. What keeps it from working is a problem of its outcome, nothing else.
+class Beside {
+ public:
+  // `file` outlives it, and its findings keep their places until end().
+  static Result<std::unique_ptr<Beside>> create(Options options, model::FindingsFile& file);
+  virtual ~Beside() = default;
+  virtual confirm::Confirmer& confirmer() = 0;
+  virtual Outcome end() = 0;  // after the engine's last execution
+};
 
 }  // namespace deadheat::validate

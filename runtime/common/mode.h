@@ -73,6 +73,12 @@ void on_thread_name(Thread* thread, const char* name);
 // --- Plain accesses of any length (memory functions, system calls that fill buffers).
 void on_range(Thread* self, Address pc, Address begin, size_t size, bool write);
 
+// A loop of the calling thread will access `size` bytes at begin, begin + stride and so on, `count`
+// times, without any synchronisation in between. True: that was looked at, and the single accesses
+// need not be told. Weak: a mode without it is told of each.
+bool mode_check_loop(Address begin, int64_t stride, uint64_t count, size_t size, bool write,
+                     Address pc);
+
 // --- Locks. `shared`: read side of a read-write lock. Recursive holds are reported each time.
 void on_lock(Thread* self, Address pc, Address lock, bool shared);
 void on_unlock(Thread* self, Address pc, Address lock, bool shared);

@@ -33,6 +33,20 @@ bool looking(Thread* thread) {
 
 }  // namespace
 
+namespace deadheat::runtime {
+[[gnu::weak]] bool mode_check_loop(Address, int64_t, uint64_t, size_t, bool, Address) {
+  return false;
+}
+}  // namespace deadheat::runtime
+
+EXPORTED int __deadheat_loop(const void* begin, long stride, unsigned long count,
+                             unsigned long kind) {
+  return deadheat::runtime::mode_check_loop(address_of(begin), stride, count, kind & 0xff,
+                                            (kind & DEADHEAT_LOOP_WRITES) != 0, CALLER)
+             ? 1
+             : 0;
+}
+
 EXPORTED int __deadheat_region_begin(const void* callee, unsigned char* state,
                                      const void* const* arguments, unsigned count) {
   Thread* const thread = self();

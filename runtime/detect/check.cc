@@ -1,18 +1,13 @@
 #include "runtime/detect/check.h"
 
-#include <emmintrin.h>
-
+#include "runtime/detect/lanes.h"
 #include "runtime/detect/record_history.h"
 #include "runtime/detect/report.h"
 #include "runtime/detect/strands.h"
 
-#define DEADHEAT_INLINE inline __attribute__((always_inline))
-
 namespace deadheat::runtime {
 
 namespace {
-
-uint64_t unshadowed;
 
 // `stronger` says all that `weaker` says: whoever races with the weaker one, at the same time and
 // bytes, races with the stronger one too.
@@ -28,43 +23,6 @@ bool conflict(Slot a, Slot b) {
 DEADHEAT_INLINE bool is_ordered(const Thread& self, Slot found) {
   const EpochEntry past = epoch_entry(found >> kIdShift);
   return past.slot == self.slot || self.clock.get(past.slot) >= past.tick;
-}
-
-using Lanes = __m128i;
-
-DEADHEAT_INLINE Lanes all(Slot value) { return _mm_set1_epi32(static_cast<int>(value)); }
-DEADHEAT_INLINE unsigned bits(Lanes lanes) {
-  return static_cast<unsigned>(_mm_movemask_ps(_mm_castsi128_ps(lanes)));
-}
-DEADHEAT_INLINE Lanes load(const Slot* four) {
-  return _mm_load_si128(reinterpret_cast<const Lanes*>(four));
-}
-// All ones in each slot of which the bits `compared` equal those of `value`.
-DEADHEAT_INLINE Lanes equal(Lanes slots, Lanes value, Slot compared) {
-  return _mm_cmpeq_epi32(_mm_and_si128(_mm_xor_si128(slots, value), all(compared)),
-                         _mm_setzero_si128());
-}
-// All ones in each slot that has none of these bits.
-DEADHEAT_INLINE Lanes without(Lanes slots, Slot compared) {
-  return _mm_cmpeq_epi32(_mm_and_si128(slots, all(compared)), _mm_setzero_si128());
-}
-// The slots that have this bit.
-template <Slot kBit>
-DEADHEAT_INLINE unsigned with(Lanes slots) {
-  return bits(_mm_slli_epi32(slots, __builtin_clz(kBit)));
-}
-DEADHEAT_INLINE Lanes either(Lanes a, Lanes b) { return _mm_or_si128(a, b); }
-DEADHEAT_INLINE Lanes but_not(Lanes a, Lanes b) { return _mm_andnot_si128(b, a); }
-
-// Ordered before the thread without a look-up.
-DEADHEAT_INLINE Lanes known_order(const Thread& self, Lanes slots) {
-  constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
-  const Lanes own = equal(slots, load(self.lanes.own), kBatchBits);
-  const Lanes flipped = _mm_xor_si128(slots, all(kOrderSign));
-  const Lanes unknown = load(self.lanes.first_unknown);
-  const Lanes older = _mm_cmpgt_epi32(unknown, flipped);
-  const Lanes known = _mm_cmpgt_epi32(load(self.lanes.ordered_below), flipped);
-  return either(either(own, older), but_not(known, equal(flipped, unknown, kBatchBits)));
 }
 
 // Of the thread's own entries `own` the one that least is lost with: an atomic access conflicts
@@ -103,18 +61,6 @@ __attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell,
   return victim;
 }
 
-// False: the thread was stopped, and what it knows of the cell may be out of date. Asked before, so
-// that nobody's entry is written over, and after, so that nobody's is missed. (Stopped between the
-// two, it may still write over one.) Two that are here on two processors within the same few
-// nanoseconds may miss each other; a locked instruction costs a fifth of ocean's time
-// (bench/overhead).
-DEADHEAT_INLINE bool store(Thread& self, Cell& cell, unsigned place, Slot entry) {
-  if (__builtin_expect(was_stopped(self.sequence), 0)) return watch_stops(self.sequence);
-  store_slot(cell.slots[place], entry);
-  if (__builtin_expect(was_stopped(self.sequence), 0)) return watch_stops(self.sequence);
-  return true;
-}
-
 struct Conflict {
   const Cell& cell;
   Slot found;
@@ -144,60 +90,21 @@ __attribute__((noinline, cold)) void report(Thread& self, const Conflict& confli
                 conflicting.found, access);
 }
 
-// Threads that are here at the same moment should not take the same place.
-DEADHEAT_INLINE unsigned preferred_place(const Thread& self, unsigned free) {
-  const unsigned preferred = free & 1U << self.slot % kCellSlots;
-  return static_cast<unsigned>(__builtin_ctz(preferred != 0 ? preferred : free));
-}
-
-// One granule, all four slots at once. An entry is
-//   covering  of this tick, and says all that the new one says: nothing to do
-//   old       known to be ordered before the new one without a look-up: the thread's own of the
-//             last ticks (by their batch), anybody's below `ordered_below`, an empty slot
-//   useless   old and subsumed by the new one: its place is taken
-//   same      of this tick and kind: the new one is merged with it
-// and what conflicts and is not old is looked up, unless the caller wants to be told instead of
-// that and of a full cell. False: told, or another thread was in the cell meanwhile. Nothing was
-// stored.
-enum class LookUp : uint8_t { kYes, kTell };
-enum class Looked : uint8_t { kDone, kAgain, kFull };
-
 // A debugger that goes step by step stops it every time.
 constexpr unsigned kMostLooks = 4;
 
-template <LookUp kLookUp, bool kMayBeCovered>
-DEADHEAT_INLINE Looked check_granule(Thread& self, Cell& cell, Slot mask, Slot flags, Address at,
-                                     Address address, size_t size, Address pc, bool freed) {
-  const Slot write = flags & kWriteBit;
+// False: another thread was in the cell meanwhile, and nothing was stored.
+template <bool kMayBeCovered>
+DEADHEAT_INLINE bool check_granule(Thread& self, Cell& cell, Slot mask, Slot flags, Address at,
+                                   Address address, size_t size, Address pc, bool freed) {
   const Slot atomic = flags & kAtomicBit;
   const Slot mine = self.epoch << kIdShift;
   const Slot asked = mine | flags | mask;
   const Lanes slots = load(cell.slots);
-
-  if (kMayBeCovered && bits(equal(slots, all(mine | write | mask),
-                                  kIdBits | write | (atomic ^ kAtomicBit) | mask)) != 0)
-    return Looked::kDone;
-  const unsigned old = bits(known_order(self, slots));
-  const unsigned reads = ~with<kWriteBit>(slots);
-  unsigned harmless = old, useless = old;
-  if (mask != kMaskBits) {
-    harmless |= bits(without(slots, mask));
-    useless &= bits(without(slots, kMaskBits & ~mask));
-  }
-  if (write == 0) harmless |= reads, useless &= reads;
-  if (atomic != 0) {
-    const unsigned atomics = with<kAtomicBit>(slots);
-    harmless |= atomics;
-    useless &= atomics;
-  }
-  unsigned conflicts = 0xf & ~harmless;
-  unsigned free = useless;
-  if (kLookUp == LookUp::kTell) {
-    // No call here: the common way then needs no registers saved.
-    if (__builtin_expect(conflicts != 0, 0)) return Looked::kAgain;
-    if (__builtin_expect(free == 0, 0)) return Looked::kFull;
-    return store(self, cell, preferred_place(self, free), asked) ? Looked::kDone : Looked::kAgain;
-  }
+  if (kMayBeCovered && is_covered(slots, mine, mask, flags)) return true;
+  const Sorted sorted = sort_slots(what_is_known(self), slots, mask, flags);
+  unsigned conflicts = sorted.conflicts;
+  unsigned free = sorted.useless;
   for (; conflicts != 0; conflicts &= conflicts - 1) {
     const auto i = static_cast<unsigned>(__builtin_ctz(conflicts));
     const Slot found = load_slot(cell.slots[i]);
@@ -217,19 +124,9 @@ DEADHEAT_INLINE Looked check_granule(Thread& self, Cell& cell, Slot mask, Slot f
       free = bits(without(slots, ~Slot{0}));
     }
   }
-  const unsigned place =
-      __builtin_expect(free == 0, 0) ? choose_victim(self, cell, old) : preferred_place(self, free);
-  return store(self, cell, place, entry) ? Looked::kDone : Looked::kAgain;
-}
-
-// Nothing conflicts, and no place is free: eight threads that read the same come here often.
-__attribute__((noinline)) void store_full(Thread& self, Cell& cell, Slot asked) {
-  const Lanes slots = load(cell.slots);
-  const unsigned same = bits(equal(slots, all(asked), kIdBits | kWriteBit | kAtomicBit));
-  const unsigned place = same != 0 ? static_cast<unsigned>(__builtin_ctz(same))
-                                   : choose_victim(self, cell, bits(known_order(self, slots)));
-  const Slot merged = same != 0 ? load_slot(cell.slots[place]) & kMaskBits : 0;
-  store_slot(cell.slots[place], asked | merged);
+  const unsigned place = __builtin_expect(free == 0, 0) ? choose_victim(self, cell, sorted.old)
+                                                        : preferred_place(self, free);
+  return store(self, cell, place, entry);
 }
 
 // The hook saw that no entry covers the access, unless it looked at two granules.
@@ -238,18 +135,15 @@ __attribute__((noinline)) void look_up_plain(Thread& self, Cell& cell, Address a
                                              Address pc) {
   const Slot mask = kSize >= 8 ? kMaskBits : granule_bytes(address & 7, kSize);
   for (unsigned i = 0; i < kMostLooks; ++i)
-    if (check_granule < LookUp::kYes,
-        kSize == 16 > (self, cell, mask, kWrite ? kWriteBit : 0, at, address, kSize, pc, false) ==
-            Looked::kDone)
+    if (check_granule < kSize ==
+        16 > (self, cell, mask, kWrite ? kWriteBit : 0, at, address, kSize, pc, false))
       return;
 }
 
 template <unsigned kSize, bool kWrite>
 DEADHEAT_INLINE void check_one(Thread& self, Cell& cell, Address at, Address address, Address pc) {
   const Slot mask = kSize >= 8 ? kMaskBits : granule_bytes(address & 7, kSize);
-  const Looked looked = check_granule < LookUp::kTell,
-               kSize ==
-                   16 > (self, cell, mask, kWrite ? kWriteBit : 0, at, address, kSize, pc, false);
+  const Looked looked = look_quickly < kSize == 16 > (self, cell, mask, kWrite ? kWriteBit : 0);
   if (__builtin_expect(looked == Looked::kDone, 1)) return;
   if (looked == Looked::kFull)
     store_full(self, cell, self.epoch << kIdShift | (kWrite ? kWriteBit : 0) | mask);
@@ -260,12 +154,6 @@ DEADHEAT_INLINE void check_one(Thread& self, Cell& cell, Address at, Address add
 template <unsigned kSize, bool kWrite>
 __attribute__((noinline, cold)) void check_unusual(Thread& self, Address address, Address pc) {
   check_access(self, {address, kSize, pc, kWrite ? kWriteBit : 0});
-}
-
-uint64_t history_flags(const AccessInfo& access) {
-  return ((access.flags & kWriteBit) != 0 ? kHistoryWrite : 0) |
-         ((access.flags & kAtomicBit) != 0 ? kHistoryAtomic : 0) |
-         (access.freed ? kHistoryFree : 0);
 }
 
 }  // namespace
@@ -304,60 +192,20 @@ template void check_plain<4, true>(Address, Address);
 template void check_plain<8, true>(Address, Address);
 template void check_plain<16, true>(Address, Address);
 
+void store_full(Thread& self, Cell& cell, Slot asked) {
+  const Lanes slots = load(cell.slots);
+  const unsigned same = bits(equal(slots, all(asked), kIdBits | kWriteBit | kAtomicBit));
+  const unsigned place = same != 0 ? static_cast<unsigned>(__builtin_ctz(same))
+                                   : choose_victim(self, cell, bits(known_order(self, slots)));
+  const Slot merged = same != 0 ? load_slot(cell.slots[place]) & kMaskBits : 0;
+  store_slot(cell.slots[place], asked | merged);
+}
+
 void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const AccessInfo& access) {
   for (unsigned i = 0; i < kMostLooks; ++i)
-    if (check_granule<LookUp::kYes, true>(self, cell, mask, access.flags, granule, access.address,
-                                          access.size, access.pc, access.freed) == Looked::kDone)
+    if (check_granule<true>(self, cell, mask, access.flags, granule, access.address, access.size,
+                            access.pc, access.freed))
       return;
-}
-
-namespace {
-
-// Whole granules of one segment. Most of a long range is either done in this tick or untouched.
-void check_whole(Thread& self, Cell* cell, size_t count, Address at, const AccessInfo& access) {
-  const Slot asked = self.epoch << kIdShift | access.flags | kMaskBits;
-  const Lanes wanted = all(asked);
-  const Lanes zero = _mm_setzero_si128();
-  for (size_t i = 0; i < count; ++i) {
-    const Lanes slots = load(cell[i].slots);
-    if (bits(_mm_cmpeq_epi32(slots, wanted)) != 0) continue;
-    if (bits(_mm_cmpeq_epi32(slots, zero)) == 0xf) {
-      store_slot(cell[i].slots[0], asked);
-      continue;
-    }
-    check_cell(self, cell[i], at + i * 8, kMaskBits, access);
-  }
-}
-
-}  // namespace
-
-// An entry must never be without its history: another thread may look for it at once.
-void check_access(Thread& self, const AccessInfo& access) {
-  if (access.address - self.watched_begin < self.watched_size) bind_strand(self);
-  history_access(self, access.pc, access.address, access.size, history_flags(access));
-  check_bytes(self, access.address, access.address + access.size, access);
-}
-
-void check_bytes(Thread& self, Address begin, Address end, const AccessInfo& access) {
-  for (Address at = begin; at < end;) {
-    char* const segment = touch_shadow(at);
-    if (segment == nullptr) {
-      __atomic_fetch_add(&unshadowed, 1, __ATOMIC_RELAXED);
-      return;
-    }
-    Cell* const cell = cell_in(segment, at);
-    const Address next = (at & ~Address{7}) + 8;
-    if ((at & 7) != 0 || next > end) {
-      const size_t size = (next < end ? next : end) - at;
-      check_cell(self, *cell, at, granule_mask(at, size), access);
-      at = next;
-      continue;
-    }
-    const Address segment_end = ((at >> kSegmentShift) + 1) << kSegmentShift;
-    const Address stop = (end < segment_end ? end : segment_end) & ~Address{7};
-    check_whole(self, cell, (stop - at) / 8, at, access);
-    at = stop;
-  }
 }
 
 namespace {
@@ -386,10 +234,11 @@ void look_again_at(Thread& self, Address address, Slot mask, const AccessInfo& a
 void look_again_at(Thread& self, const uint64_t* record) {
   const uint64_t word = record[0];
   if ((word & kHistoryFree) != 0) return;
+  const bool loop = word >> kHistoryTagShift == static_cast<uint64_t>(HistoryTag::kLoop);
   const Address address = record[1];
   const size_t small = word >> 48 & 0xff;
-  const size_t size = small != 0 ? small : record[2];
-  // Of those over more than a granule, which are rare, only the beginning.
+  const size_t size = small != 0 || loop ? small : record[2];
+  // Of those over more than a granule, which are rare, only the beginning; of a loop the first.
   const size_t first = size < 8 - (address & 7) ? size : 8 - (address & 7);
   const Slot flags = ((word & kHistoryWrite) != 0 ? kWriteBit : 0) |
                      ((word & kHistoryAtomic) != 0 ? kAtomicBit : 0);
@@ -406,8 +255,8 @@ DEADHEAT_INLINE void for_each_access(const Thread& self, uint32_t tick, const ui
     const auto tag = static_cast<HistoryTag>(*record >> kHistoryTagShift);
     if (tag == HistoryTag::kTick) tick = static_cast<uint32_t>(*record);
     if (tag == HistoryTag::kLock) ++at;
-    if (tag != HistoryTag::kAccess) continue;
-    at += (*record >> 48 & 0xff) != 0 ? 1 : 2;
+    if (tag != HistoryTag::kAccess && tag != HistoryTag::kLoop) continue;
+    at += tag == HistoryTag::kLoop ? 3 : (*record >> 48 & 0xff) != 0 ? 1 : 2;
     if (tick == self.tick) visit(record);
   }
 }
@@ -441,6 +290,5 @@ uint64_t evicted_accesses() {
   for_each_thread([&sum](const Thread& thread) { sum += thread.evicted; });
   return sum + evicted_by_forgotten_threads();
 }
-uint64_t unshadowed_accesses() { return unshadowed; }
 
 }  // namespace deadheat::runtime

@@ -16,6 +16,8 @@ struct AccessInfo {
 
 // The bytes [address, address + size) of any length and alignment.
 void check_access(Thread& self, const AccessInfo& access);
+// Whether the thread did as much to all these bytes in its tick.
+bool is_covered(const Thread& self, Address begin, size_t size, bool write);
 // A part of the access, whose history is written already.
 void check_bytes(Thread& self, Address begin, Address end, const AccessInfo& access);
 // The same for a plain access of the calling thread, if it stores any, of up to 16 bytes.
@@ -23,6 +25,9 @@ template <unsigned kSize, bool kWrite>
 void check_plain(Address address, Address pc);
 // As far as one granule goes (the address of a byte in it): `mask` of its bytes.
 void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const AccessInfo& access);
+
+// Where nothing conflicts and no place is free: eight threads that read the same come here often.
+void store_full(Thread& self, Cell& cell, Slot asked);
 
 // Two threads in one cell within the same few nanoseconds do not see each other (check.cc, store).
 // Until a thread publishes its clock nobody can be ordered after what it did in its current tick:

@@ -40,6 +40,7 @@ void on_lock(Thread* self, Address pc, Address lock, bool shared) {
   if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
   hold(*self, pc, lock, shared);
+  if (self->alone) return;
   acquire_from_regions(*self, lock);
   if (!may_have_object(lock)) return;
   SyncShard& shard = shard_of(lock);
@@ -56,6 +57,7 @@ void on_unlock(Thread* self, Address pc, Address lock, bool shared) {
   const Busy busy(*self);
   look_again(*self);
   let_go(*self, lock);
+  if (self->alone) return;
   SyncShard& shard = shard_of(lock);
   {
     const Locked locked(shard.lock);
@@ -83,13 +85,13 @@ void on_lock_destroy(Thread* self, Address, Address lock) {
 namespace {
 
 void publish(Thread& self, Address pc, Address object, SyncKind kind) {
-  if (is_unseen(self, pc)) return;
+  if (self.alone || is_unseen(self, pc)) return;
   const Busy busy(self);
   release_object(self, object, kind);
 }
 
 void take(Thread& self, Address pc, Address object, SyncKind kind) {
-  if (is_unseen(self, pc)) return;
+  if (self.alone || is_unseen(self, pc)) return;
   const Busy busy(self);
   acquire_object(self, object, kind);
   acquire_from_regions(self, object);
@@ -199,7 +201,7 @@ void on_barrier_leave(Thread* self, Address pc, Address barrier) {
 }
 
 void on_fence(Thread* self, Address pc, MemoryOrder order) {
-  if (is_unseen(*self, pc)) return;
+  if (self->alone || is_unseen(*self, pc)) return;
   const Busy busy(*self);
   if (releases(order)) look_again(*self);
   if (acquires(order)) {

@@ -78,6 +78,16 @@ class Replay {
             take(word, payload, address, size, past);
           break;
         }
+        case HistoryTag::kLoop: {
+          const uint64_t* const loop = at;
+          at += 3;
+          const Address address =
+              tick_ == wanted_ ? turn_at({loop[0], loop[1], loop[2], word >> 48 & 0xff}, target)
+                               : 0;
+          if (address != 0 && fits(word, address, word >> 48 & 0xff, target))
+            take(word, payload, address, word >> 48 & 0xff, past);
+          break;
+        }
         case HistoryTag::kEntry:
           if (depth_ < kMaxHistoryStack) stack_[depth_] = payload;
           ++depth_;
@@ -102,6 +112,23 @@ class Replay {
   }
 
  private:
+  struct LoopRecord {
+    Address lowest;
+    uint64_t count, distance;
+    size_t size;
+  };
+  // The access of the loop that touches the lowest of the wanted bytes, 0 if none does.
+  static Address turn_at(const LoopRecord& loop, const Target& target) {
+    for (unsigned byte = 0; byte < 8; ++byte) {
+      const Address at = target.granule + byte;
+      if ((target.mask >> byte & 1) == 0 || at < loop.lowest || loop.distance == 0) continue;
+      uint64_t turn = (at - loop.lowest) / loop.distance;
+      if (turn >= loop.count) turn = loop.count - 1;  // one that is longer than the distance
+      const Address address = loop.lowest + turn * loop.distance;
+      if (at - address < loop.size) return address;
+    }
+    return 0;
+  }
   static bool fits(uint64_t word, Address address, size_t size, const Target& target) {
     if (((word & kHistoryWrite) != 0) != target.write) return false;
     if (((word & kHistoryAtomic) != 0) != target.atomic) return false;

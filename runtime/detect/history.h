@@ -24,6 +24,7 @@ enum class HistoryTag : uint8_t {
   kLock,    // address, bit 56 (write) if exclusive; then the pc
   kUnlock,  // address
   kTick,    // the tick that begins here
+  kLoop,    // as kAccess, size of one; then the lowest address, how many, and their distance
 };
 
 inline constexpr unsigned kHistoryTagShift = 60;

@@ -142,7 +142,7 @@ void check_atomic(Thread& self, Address address, size_t size, Address pc, bool w
   check_access(self, {address, size, pc, kAtomicBit | (write ? kWriteBit : 0)});
 }
 
-bool unseen(const Thread* self) { return self == nullptr || self->ignore_sync > 0; }
+bool unseen(const Thread* self) { return self == nullptr || self->alone || self->ignore_sync > 0; }
 
 // Inside the object's lock, after the operation: nobody that takes its order from this operation
 // can have gone on yet.

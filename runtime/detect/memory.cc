@@ -23,6 +23,8 @@ uint64_t unmarked_frees() { return unmarked; }
 
 void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) {
   if (size == 0 || hot.storing == nullptr) return;
+  // A few bytes are seldom asked for twice in a tick: a lock's, say.
+  if (size >= 16 && is_covered(*self, begin, size, write)) return;
   const Busy busy(*self);
   check_access(*self, {begin, size, pc, write ? kWriteBit : 0});
 }

@@ -41,6 +41,16 @@ inline void history_lock(Thread& self, Address lock, Address pc, bool shared) {
   at[1] = pc;
   history_commit(self, at + 2);
 }
+inline void history_loop(Thread& self, Address pc, Address lowest, size_t size, uint64_t count,
+                         uint64_t distance, uint64_t flags) {
+  uint64_t* const at = history_room(self);
+  if (at == nullptr) return;
+  at[0] = history_tag(HistoryTag::kLoop) | flags | uint64_t{size} << 48 | (pc & kHistoryAddress);
+  at[1] = lowest;
+  at[2] = count;
+  at[3] = distance;
+  history_commit(self, at + 4);
+}
 // Where there is room.
 inline void history_access_small(Thread& self, Address pc, Address address, size_t size,
                                  uint64_t flags) {

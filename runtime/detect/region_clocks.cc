@@ -70,6 +70,7 @@ void mark_pages(const ReachedObject& object) {
 }  // namespace
 
 void synchronise_region(Thread& self, const ReachedSet* set) {
+  if (self.alone) return;
   if (!region_clocks_used) __atomic_store_n(&region_clocks_used, true, __ATOMIC_SEQ_CST);
   const bool everything = set == nullptr || set->everything;
   const uint32_t count = set == nullptr ? 0 : set->count;

@@ -192,6 +192,15 @@ void on_region_begin(Thread* self, Address, Address callee, const Address* argum
   region.in_callback = false;
   region.frame = reinterpret_cast<Address>(__builtin_frame_address(0));
   region.stack_depth = static_cast<size_t>(hot.stack_top - self->stack);
+  region.unscanned = self->alone && policy == MissingPolicy::kRdit && count <= kKeptArguments;
+  if (region.unscanned) {
+    region.reached = nullptr;
+    region.callee = callee;
+    region.argument_count = count;
+    for (size_t i = 0; i < count; ++i) region.arguments[i] = arguments[i];
+    set_borders(*self);
+    return;
+  }
   if (policy == MissingPolicy::kNaive) {
     region.reached = nullptr;
     synchronise_region(*self, nullptr);
@@ -212,6 +221,19 @@ void on_region_begin(Thread* self, Address, Address callee, const Address* argum
   }
   synchronise_region(*self, region.reached);
   set_borders(*self);
+}
+
+void scan_open_regions(Thread& self) {
+  for (uint32_t i = 0; i < self.region_count && i < kMaxRegions; ++i) {
+    OpenRegion& region = self.regions[i];
+    if (!region.unscanned) continue;
+    region.unscanned = false;
+    region.reached = arena_new<ReachedSet>();
+    if (region.reached == nullptr) continue;
+    reach_at_begin(*region.reached, region.callee, region.arguments, region.argument_count);
+    if (region.reached->everything)
+      __atomic_fetch_add(&counters.reach_everything, 1, __ATOMIC_RELAXED);
+  }
 }
 
 void on_region_end(Thread* self, Address, const Address* results, size_t count) {

@@ -15,6 +15,9 @@ namespace deadheat::runtime {
 void entry_slow(Thread& self, Address pc);
 void exit_slow(Thread& self);
 
+// Those that the thread began while it was alone; it no longer is.
+void scan_open_regions(Thread& self);
+
 struct RegionCounters {
   uint64_t regions = 0;
   uint64_t reach_everything = 0;  // the scan's bound was hit

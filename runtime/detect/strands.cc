@@ -224,12 +224,14 @@ bool mode_task_create(Thread* self, TaskHandle* task, Address pc) {
   }
   task->creator = current_strand(*self).number;
   const Busy busy(*self);
+  end_alone(*self);
   task->creation = current_stack(*self, pc);
   return true;
 }
 
 bool mode_task_enter(Thread* self, TaskHandle* task, Address begun, Address base) {
   const Busy busy(*self);
+  end_alone(*self);
   Carrier* const carrier = carrier_of(*self);
   auto* strand = static_cast<Strand*>(task->strand);
   if (carrier != nullptr && strand == nullptr) strand = begin_strand(*task, begun);

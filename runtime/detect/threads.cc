@@ -3,8 +3,10 @@
 #include <pthread.h>
 #include <string.h>
 
+#include "runtime/common/options.h"
 #include "runtime/detect/check.h"
 #include "runtime/detect/record_history.h"
+#include "runtime/detect/regions.h"
 #include "runtime/detect/shadow.h"
 #include "runtime/detect/strands.h"
 
@@ -191,14 +193,25 @@ bool take_own_slot(const Clock& clock, uint32_t* slot, uint32_t* tick) {
 namespace {
 
 void set_words(Thread& self) {
-  hot.storing = self.ignore_reads + self.ignore_writes == 0 ? &self : nullptr;
-  // The words of nobody: an empty slot has no bytes, and the hooks ask for at least one.
-  const Slot word = hot.storing != nullptr ? self.epoch << kIdShift | kMaskBits : kMaskBits;
+  const bool stores = !self.alone && self.ignore_reads + self.ignore_writes == 0;
+  hot.storing = stores ? &self : nullptr;
+  const Slot word = stores ? self.epoch << kIdShift | kMaskBits : 0;
   for (unsigned i = 0; i < kCellSlots; ++i) {
     hot.read[i] = word;
-    hot.write[i] = word | kWriteBit;
+    hot.write[i] = stores ? word | kWriteBit : 0;
     self.lanes.own[i] = self.epoch << kIdShift;
   }
+}
+
+// No slot but the thread's own is in use, and it knows all that was done in the others.
+void begin_alone(Thread& self) {
+  const Locked locked(slot_lock);
+  if (runtime_options().alone == 0 || self.carrier != nullptr || free_count + 1 != slot_count)
+    return;
+  for (size_t i = 0; i < free_count; ++i)
+    if (self.clock.get(free_slots[i].slot) < free_slots[i].tick) return;
+  self.alone = true;
+  set_words(self);
 }
 
 }  // namespace
@@ -207,7 +220,16 @@ ThreadCommon& common(Thread* thread) { return thread->common; }
 
 void start_main_thread() {
   Thread* const thread = make_thread(nullptr);
-  if (thread != nullptr) bind(*thread);
+  if (thread == nullptr) return;
+  bind(*thread);
+  begin_alone(*thread);
+}
+
+void end_alone(Thread& self) {
+  if (!self.alone) return;
+  self.alone = false;
+  scan_open_regions(self);
+  set_words(self);
 }
 
 size_t stack_depth(const Thread& self) {
@@ -228,6 +250,7 @@ Thread* on_thread_create(Thread* parent, Address pc) {
   {
     const Busy busy(*parent);  // a handler's accesses would move the history
     look_again(*parent);
+    end_alone(*parent);
   }
   Thread* const child = make_thread(&parent->clock);
   if (child == nullptr) return nullptr;
@@ -261,8 +284,9 @@ void on_thread_finish(Thread* self) {
 }
 
 void on_thread_join(Thread* self, Thread* joined, Address) {
-  self->clock.join(joined->clock);
+  const bool known = self->clock.join(joined->clock);
   retire(joined);
+  if (known) begin_alone(*self);
 }
 
 void on_thread_detach(Thread* detached) { detached->common.detached = true; }

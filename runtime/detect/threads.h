@@ -4,6 +4,11 @@
 // going on, by a thread whose creator knows all that the former owner did: then nothing is lost. If
 // no such slot is free and there are many, any free one is taken: what the two owners did counts as
 // ordered, which can hide a race, never invent one (counted).
+//
+// A thread is *alone* while no other thread, fiber or task exists and it is ordered after all that
+// ever did: until it makes the first one, and again when it has joined the last. Whatever it does
+// then happens before all that others will do, because they come from it. So nothing of it need be
+// kept, and its hooks return at once.
 #pragma once
 
 #include "lib/order/vector_clock.h"
@@ -22,6 +27,7 @@ using Clock = order::BasicVectorClock<ArenaMemory>;
 inline constexpr size_t kMaxStack = 1 << 18;  // frames; deeper calls are counted but not kept
 inline constexpr size_t kMaxLocks = 128;
 inline constexpr size_t kMaxRegions = 16;
+inline constexpr size_t kKeptArguments = 8;
 
 // Look-ups that found an order before it pays to learn what is ordered without one.
 inline constexpr uint32_t kLearnOrderEvery = 64;
@@ -46,6 +52,11 @@ struct OpenRegion {
   size_t stack_depth = 0;
   Address frame = 0;         // of the real stack: what is below it belongs to the region
   bool in_callback = false;  // instrumented code runs inside
+  // Begun while the thread was alone, which looks at nothing: what to begin with if it ends so.
+  bool unscanned = false;
+  Address callee = 0;
+  Address arguments[kKeptArguments] = {};
+  size_t argument_count = 0;
 };
 
 struct BarrierVisit {
@@ -53,12 +64,13 @@ struct BarrierVisit {
   uint64_t phase = 0;
 };
 
-// What the hooks need, one load away. While a thread is not known, or ignores accesses, no slot
-// equals its words: every access takes the slow way, which returns at once.
+// What the hooks need, one load away. While a thread is not known, is alone or ignores accesses,
+// its words are those of an empty slot: most accesses find one and are done. Those that find none
+// take the slow way, which returns at once.
 struct alignas(16) Hot {
   Slot read[kCellSlots] = {};   // a plain read of all bytes in this tick, as a shadow slot
   Slot write[kCellSlots] = {};  // the same for a write
-  Thread* storing = nullptr;    // the thread, unless it ignores accesses
+  Thread* storing = nullptr;    // the thread, unless it is alone or ignores accesses
   Address* stack_top = nullptr;
   Address* stack_limit = nullptr;  // an entry at this depth takes the slow way
   Address* stack_floor = nullptr;  // an exit from this depth does
@@ -94,6 +106,7 @@ struct Thread {
   uint32_t last_region_tick = 0;
   bool met_region = false;
 
+  bool alone = false;
   uint32_t ignore_reads = 0, ignore_writes = 0, ignore_sync = 0;
   Hot hidden;                         // while a signal handler runs unseen, or another fiber
   struct Carrier* carrier = nullptr;  // once it has run a task (strands.h)
@@ -123,6 +136,9 @@ void threads_after_fork(Thread* self);
 void advance(Thread& self);
 // The thread's hooks store from now on, or, while it ignores accesses, do not.
 void refresh_hot(Thread& self);
+
+// Before another thread, fiber or task of the calling thread's making exists.
+void end_alone(Thread& self);
 
 // While the runtime works in a thread, a signal handler there must not enter it again: it may hold
 // our locks. It waits until the work is done, or runs hidden from the hooks (on_signal_begin).

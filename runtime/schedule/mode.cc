@@ -14,7 +14,7 @@ namespace deadheat::runtime {
 ThreadCommon& common(Thread* thread) { return thread->common; }
 
 const Strategy* find_strategy(const char* name) {
-#define DEADHEAT_STRATEGY(name, object, meaning) &(object),
+#define DEADHEAT_STRATEGY(name, object, chosen_by, meaning) &(object),
   const Strategy* const all[] = {DHT_STRATEGIES(DEADHEAT_STRATEGY)};
 #undef DEADHEAT_STRATEGY
   for (const Strategy* one : all)

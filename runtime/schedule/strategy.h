@@ -27,7 +27,7 @@ bool every_access();  // of the strategy, or of the one that is replayed
 const Strategy* find_strategy(const char* name);
 extern const Strategy* strategy;
 
-#define DEADHEAT_STRATEGY(name, object, meaning) extern const Strategy object;
+#define DEADHEAT_STRATEGY(name, object, chosen_by, meaning) extern const Strategy object;
 DHT_STRATEGIES(DEADHEAT_STRATEGY)
 #undef DEADHEAT_STRATEGY
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "abi/trial.h"
+#include "runtime/common/line_words.h"
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
 #include "runtime/common/print.h"
@@ -21,34 +22,11 @@ Trial asked;
   exit_process(77);
 }
 
-uint64_t number(const char* text, int base) {
-  uint64_t value = 0;
-  if (base == 16 && text[0] == '0' && text[1] == 'x') text += 2;
-  for (; *text != '\0' && *text != ' '; ++text) {
-    const int digit = *text >= 'a' ? *text - 'a' + 10 : *text - '0';
-    value = value * static_cast<uint64_t>(base) + static_cast<uint64_t>(digit);
-  }
-  return value;
-}
-
 template <size_t N>
 void copy(char (&to)[N], const char* from) {
   const size_t size = strnlen(from, N - 1);
   memcpy(to, from, size);
   to[size] = '\0';
-}
-
-// Cuts the first word off.
-char* word(char*& line) {
-  char* const begin = line;
-  char* const space = strchr(line, ' ');
-  if (space == nullptr) {
-    line += strlen(line);
-  } else {
-    *space = '\0';
-    line = space + 1;
-  }
-  return begin;
 }
 
 void add_site(char* line) {
@@ -104,13 +82,7 @@ void read_trial() {
   constexpr char kFirst[] = DHT_FIRST_LINE "\n";
   if (size < sizeof kFirst - 1 || memcmp(text, kFirst, sizeof kFirst - 1) != 0)
     refuse("not a trial of version 1", path);
-  for (char* line = text + sizeof kFirst - 1; line < text + size;) {
-    char* end = strchr(line, '\n');
-    if (end == nullptr) end = line + strlen(line);
-    *end = '\0';
-    take(line);
-    line = end + 1;
-  }
+  for_each_line(text + sizeof kFirst - 1, take);
   unmap_memory(text, kMaxBytes);
 }
 

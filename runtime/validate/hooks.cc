@@ -1,10 +1,11 @@
 // What the compiled program calls: the plugin's hooks (abi/validate_page.h), and those of
-// ThreadSanitizer for objects that were built for detection and run here: of them only the
-// synchronisation counts.
+// ThreadSanitizer for objects that were built for detection and run here: of them the
+// synchronisation counts, and the calls that stand for sites (hooked_sites.h).
 #include "runtime/common/atomics.h"
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/intercept/signals.h"
 #include "runtime/common/intercept/start.h"
+#include "runtime/validate/hooked_sites.h"
 #include "runtime/validate/infer.h"
 #include "runtime/validate/jobs.h"
 #include "runtime/validate/order.h"
@@ -51,35 +52,6 @@ void after_atomic(Thread& thread, Address address, MemoryOrder order) {
   }
 }
 
-template <unsigned kSize, bool kWrite>
-void hook_access(Address, Address) {}
-template <unsigned kSize, bool kWrite>
-void hook_unaligned(Address, Address) {}
-void hook_range(Address, size_t, bool, Address) {}
-void hook_entry(Address) {}
-void hook_exit() {}
-
-template <typename T, typename Op>
-T hook_atomic(AtomicKind kind, volatile T* place, MemoryOrder order, Address, Op op) {
-  Thread* const thread = is_tracking() ? looking() : nullptr;
-  if (thread != nullptr && kind != AtomicKind::kLoad)
-    before_atomic(*thread, address_of(place), order);
-  const T result = op();
-  Thread* const reader = kind != AtomicKind::kStore && is_tracking() ? looking() : nullptr;
-  if (reader != nullptr) after_atomic(*reader, address_of(place), order);
-  return result;
-}
-
-template <typename T>
-bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrder success,
-                           MemoryOrder failure, Address pc) {
-  return hook_atomic<T>(AtomicKind::kReadModifyWrite, place,
-                        acquires(failure) && !acquires(success) ? MemoryOrder::kAcqRel : success,
-                        pc, [=]() -> T {
-                          return static_cast<T>(real_compare_exchange(place, expected, desired));
-                        }) != 0;
-}
-
 // Whether the other side waits for this access to be made.
 [[gnu::noinline]] int look_at_access(unsigned site, const void* address, uint64_t what) {
   Thread* const thread = looking();
@@ -96,6 +68,65 @@ bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrde
       *thread, site,
       {begin, begin + size, (what & DHV_ACCESS_WRITE) != 0, (what & DHV_ACCESS_ATOMIC) != 0});
   return thread->wakes != 0 ? 1 : 0;
+}
+
+// --- Hooks of detection. The access follows its hook, and nothing says when it has been made: the
+// thread's next hook does, at the latest that of the function's end.
+
+inline void access_was_made() {
+  Thread* const thread = tls_self;
+  if (thread != nullptr && __builtin_expect(thread->wakes != 0, 0)) job_access_made(*thread);
+}
+
+inline void hooked_access(Address address, uint64_t size, uint32_t kind, Address pc) {
+  const Thread* const thread = tls_self;
+  if (hooked.slots == nullptr || thread == nullptr || page() == nullptr) return;
+  access_was_made();
+  for_each_hooked(pc, [=](uint32_t site) {
+    const uint8_t state = __atomic_load_n(&places.states[site], __ATOMIC_RELAXED);
+    if (state == 0 || (state == DHV_STATE_INFER && is_known(*thread, site, address))) return;
+    look_at_access(site, reinterpret_cast<const void*>(address),
+                   size << DHV_ACCESS_SIZE_SHIFT | kind);
+  });
+}
+
+template <unsigned kSize, bool kWrite>
+void hook_access(Address address, Address pc) {
+  hooked_access(address, kSize, kWrite ? DHV_ACCESS_WRITE : 0, pc);
+}
+template <unsigned kSize, bool kWrite>
+void hook_unaligned(Address address, Address pc) {
+  hooked_access(address, kSize, kWrite ? DHV_ACCESS_WRITE : 0, pc);
+}
+void hook_range(Address address, size_t size, bool write, Address pc) {
+  hooked_access(address, size, write ? DHV_ACCESS_WRITE : 0, pc);
+}
+void hook_entry(Address) {}
+void hook_exit() { access_was_made(); }
+
+template <typename T, typename Op>
+T hook_atomic(AtomicKind kind, volatile T* place, MemoryOrder order, Address pc, Op op) {
+  hooked_access(
+      address_of(place), sizeof(T),
+      kind == AtomicKind::kLoad ? DHV_ACCESS_ATOMIC : DHV_ACCESS_ATOMIC | DHV_ACCESS_WRITE, pc);
+  Thread* const thread = is_tracking() ? looking() : nullptr;
+  if (thread != nullptr && kind != AtomicKind::kLoad)
+    before_atomic(*thread, address_of(place), order);
+  const T result = op();
+  access_was_made();
+  Thread* const reader = kind != AtomicKind::kStore && is_tracking() ? looking() : nullptr;
+  if (reader != nullptr) after_atomic(*reader, address_of(place), order);
+  return result;
+}
+
+template <typename T>
+bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrder success,
+                           MemoryOrder failure, Address pc) {
+  return hook_atomic<T>(AtomicKind::kReadModifyWrite, place,
+                        acquires(failure) && !acquires(success) ? MemoryOrder::kAcqRel : success,
+                        pc, [=]() -> T {
+                          return static_cast<T>(real_compare_exchange(place, expected, desired));
+                        }) != 0;
 }
 
 }  // namespace

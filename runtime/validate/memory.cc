@@ -1,4 +1,6 @@
 // The ends of heap blocks: a watch of their bytes ends with them. Nothing else of the heap is ours.
+#include <string.h>
+
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/validate/order.h"
 
@@ -29,5 +31,15 @@ INTERCEPT(void*, reallocarray, (void* block, size_t count, size_t size)) {
   ends(block);
   return REAL(reallocarray)(block, count, size);
 }
+
+// Copies and fills in objects that clang built for detection. They are no sites here, and only do
+// their work.
+EXPORTED void* __tsan_memcpy(void* to, const void* from, size_t size) {
+  return memcpy(to, from, size);
+}
+EXPORTED void* __tsan_memmove(void* to, const void* from, size_t size) {
+  return memmove(to, from, size);
+}
+EXPORTED void* __tsan_memset(void* to, int value, size_t size) { return memset(to, value, size); }
 
 }  // namespace deadheat::runtime

@@ -6,6 +6,7 @@
 #include "runtime/common/os.h"
 #include "runtime/common/reach.h"
 #include "runtime/validate/budget.h"
+#include "runtime/validate/hooked_sites.h"
 #include "runtime/validate/infer.h"
 #include "runtime/validate/jobs.h"
 #include "runtime/validate/order.h"
@@ -75,6 +76,7 @@ void mode_start() {
   main->common.kernel_id = kernel_thread_id();
   thread_begins(*main, nullptr);
   tls_self = main;
+  hooked_start();
 }
 
 void mode_finish() { page_finish(); }
@@ -178,6 +180,7 @@ void on_free(Thread* self, Address, Address block, size_t size) {
 }
 void on_memory_reset(Thread* self, Address begin, size_t size) {
   forget_arrays(begin, size);
+  forget_hooked(begin, size);
   on_free(self, 0, begin, size);
 }
 

@@ -193,13 +193,18 @@ void register_list(const dhv_list* from, unsigned char* array) {
     use(fresh);
     hand_over();
   }
+  if (page() == nullptr) return;
   // Another list in the same process keeps its private array of zeros: its sites stay off.
   if (from->fingerprint != list->fingerprint) return;
   // Each object of the module comes here; and a module may be loaded again where it was.
   bool known = false;
   for (size_t i = 0; i < array_count; ++i) known |= arrays[i] == array;
-  if (known || array_count == kMaxModules) return;
-  if (map_states(array)) arrays[array_count++] = array;
+  if (known) return;
+  if (array_count == kMaxModules || !map_states(array)) {
+    count(page()->counters.no_module);
+    return;
+  }
+  arrays[array_count++] = array;
 }
 
 void forget_arrays(Address begin, size_t size) {

@@ -44,6 +44,26 @@ CHECKS = [
     ("escaped_local_stays", "int f(void) { int x = 1; opaque = &x; sync(); x = 2; sync(); return x; }", (1, 3)),
     ("escapes_later_stays", "void f(void) { int* p = malloc(4); *p = 1; opaque = p; }", (0, 2)),
 ]
+# name, code, checks expected in front of its loops.
+LOOPS = [
+    ("whole_array", "void f(int* p, int n) { for (int i = 0; i < n; i++) p[i] = i * i; }", 1),
+    ("with_gaps", "void f(int* p, int n) { for (int i = 0; i < n; i++) p[3 * i] = i; }", 1),
+    ("downwards", "void f(long* p, int n) { for (int i = n - 1; i >= 0; i--) p[i] = i; }", 1),
+    ("unknown_stride", "long f(long* p, long n, long s) { long t = 0; for (long i = 0; i < n; i++) t += p[i * s]; return t; }", 1),
+    ("read_of_what_is_written", "void f(int* p, int n) { for (int i = 0; i < n; i++) p[i] += i; }", 1),
+    ("neighbours", "void f(long* restrict p, long* q, long n) { for (long i = 1; i < n; i++) p[i] = q[i - 1] + q[i] + q[i + 1]; }", 2),
+    ("same_place", "void f(int* p, int* q, int n) { for (int i = 0; i < n; i++) { q[i] = 1; *p += q[i]; } }", 2),
+    ("call_stays", "void f(int* p, int n) { for (int i = 0; i < n; i++) { p[i] = i; sync(); } }", 0),
+    ("atomic_stays",
+     "void f(int* p, int* a, int n) { for (int i = 0; i < n; i++) { p[i] = i; __atomic_store_n(a, i, __ATOMIC_RELEASE); } }", 0),
+    ("assembler_stays", "void f(int* p, int n) { for (int i = 0; i < n; i++) { p[i] = i; __asm__ volatile(\"\" ::: \"memory\"); } }", 0),
+    ("volatile_stays", "void f(int* p, volatile int* v, int n) { for (int i = 0; i < n; i++) p[i] = *v; }", 0),
+    ("other_exit_stays", "int f(int* p, int n) { for (int i = 0; i < n; i++) if (p[i] == 7) return i; return 0; }", 0),
+    ("unknown_end_stays", "void f(char* p) { while (*p) *p++ = 1; }", 0),
+    ("condition_stays", "void f(int* p, int n) { for (int i = 0; i < n; i++) if (pure(i)) p[i] = i; }", 0),
+    ("chain_stays", "int f(struct L* l) { int s = 0; while (l) { s += l->v; l = l->n; } return s; }", 0),
+    ("any_place_stays", "void f(int* p, int n) { for (int i = 0; i < n; i++) p[pure(i)] = i; }", 0),
+]
 HEADER = """#include <stdlib.h>
 struct L { struct L* n; int v; };
 extern int* opaque;
@@ -70,6 +90,12 @@ class Pass(installation.CompilerCase):
         count = lambda kind: len(re.findall(rf"call void @__tsan_(?:unaligned_|volatile_)?{kind}\w*\(", body))  # noqa: E731
         return count("read"), count("write"), body
 
+    def test_loops(self):
+        for name, code, expected in LOOPS:
+            with self.subTest(name):
+                body = self.checks(code, "-g")[2]
+                self.assertEqual(len(re.findall(r"call i32 @__deadheat_loop\(", body)), expected, body)
+
     def test_what_goes_and_what_stays(self):
         for name, code, (reads, writes) in CHECKS:
             with self.subTest(name):
@@ -87,7 +113,7 @@ class Pass(installation.CompilerCase):
     def test_says_what_it_did(self):
         self.write("f.c", HEADER + "void f(int* p, int* q) { *p = 1; *q = 2; *p = 3; sync(); }")
         done = self.call(self.cc, "-O1", "-w", "-c", "-Rpass=deadheat", "f.c")
-        self.assertIn("f: accesses 3, local 0, covered 1, wide 0, marked calls 1", done.stderr)
+        self.assertIn("f: accesses 3, local 0, covered 1, in loops 0, wide 0, marked calls 1", done.stderr)
 
     def test_wide_accesses_are_checked(self):
         code = ("typedef float V __attribute__((vector_size(32)));\n"

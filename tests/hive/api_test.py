@@ -15,9 +15,11 @@ from hives import Hive, finding, findings
 # Every endpoint with the least role that may use it.
 ENDPOINTS = [("POST", "/api/v1/jobs", "agent"), ("POST", "/api/v1/results", "agent"), ("GET", "/api/v1/status", "agent"),
              ("POST", "/api/v1/findings", "developer"), ("GET", "/api/v1/findings", "developer"),
-             ("GET", "/api/v1/findings/1", "developer"), ("GET", "/api/v1/export", "developer"),
+             ("GET", "/api/v1/findings/1", "developer"), ("POST", "/api/v1/findings/1", "developer"), ("GET", "/api/v1/export", "developer"),
              ("GET", "/api/v1/fleet", "developer"), ("GET", "/api/v1/trends", "developer"), ("GET", "/metrics", "developer"),
-             ("GET", "/api/v1/tokens", "admin"), ("POST", "/api/v1/tokens", "admin"), ("DELETE", "/api/v1/tokens/x", "admin"),
+             ("GET", "/api/v1/versions", "developer"), ("POST", "/api/v1/owners", "developer"),
+             ("POST", "/api/v1/builds/abcdef01", "developer"), ("GET", "/api/v1/builds", "agent"), ("GET", "/api/v1/builds/abcdef01", "agent"),
+             ("POST", "/api/v1/import", "admin"), ("POST", "/api/v1/controls/1", "admin"), ("GET", "/api/v1/suspects", "admin"), ("GET", "/api/v1/tokens", "admin"), ("POST", "/api/v1/tokens", "admin"), ("DELETE", "/api/v1/tokens/x", "admin"),
              ("GET", "/api/v1/audit", "admin")]
 ROLES = ["agent", "developer", "admin"]
 
@@ -60,7 +62,8 @@ class Api(Hive):
                 path = line.strip().rstrip(":")
             elif path and line.startswith("    ") and line.strip() in ("get:", "post:", "delete:"):
                 documented.add((line.strip()[:-1].upper(), path))
-        expected = {(method, path.replace("findings/1", "findings/{number}").replace("tokens/x", "tokens/{id}"))
+        expected = {(method, path.replace("findings/1", "findings/{number}").replace("tokens/x", "tokens/{id}").replace("builds/abcdef01", "builds/{build_id}")
+                 .replace("controls/1", "controls/{number}"))
                     for method, path, _ in ENDPOINTS}
         self.assertEqual(documented, expected)
 
@@ -84,6 +87,19 @@ class Api(Hive):
         with socket.create_connection((place.hostname, place.port), timeout=60) as raw:
             raw.sendall(b"POST /api/v1/findings HTTP/1.1\r\nHost: x\r\nContent-Length: 60000000\r\n\r\n")
             self.assertIn(b"401", raw.recv(100))
+
+    def test_callers_of_other_versions_work_or_are_told(self):
+        """An agent of before versions were named, of this one, and of later and earlier ones."""
+        agent = {"Authorization": "Bearer " + self.tokens["agent"]}
+        for version in (None, "1"):
+            headers = {**agent, **({"Deadheat-Api-Version": version} if version else {})}
+            status, said, _ = self.request("POST", "/api/v1/jobs", {"instance": "i", "field_of_a_later_version": 1}, headers=headers)
+            self.assertEqual((status, said["Deadheat-Api-Version"]), (200, "1"))
+        for version, told in (("2", "update the hive"), ("0", "update deadheat"), ("x", "update deadheat"), ("9" * 30, "update deadheat")):
+            for method, path in (("POST", "/api/v1/jobs"), ("GET", "/api/v1/status")):
+                status, _, text = self.request(method, path, "{}" if method == "POST" else None, headers={**agent, "Deadheat-Api-Version": version})
+                self.assertEqual(status, 426, text)
+                self.assertIn(told, text)
 
     def test_too_often(self):
         statuses = {self.request("GET", "/api/v1/status", token=self.tokens["agent"])[0] for _ in range(600)}

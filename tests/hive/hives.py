@@ -2,11 +2,25 @@
 import http.client
 import json
 import os
+import ssl
 import subprocess
 import tempfile
 import time
 import unittest
 import urllib.parse
+
+
+def post(place, token, path, body):
+    """Status and text of the answer of a hive that may be killed at any time; (None, b"") if there was none."""
+    connection = http.client.HTTPConnection(place, timeout=30)
+    try:
+        connection.request("POST", path, json.dumps(body), {"Authorization": "Bearer " + token})
+        answer = connection.getresponse()
+        return answer.status, answer.read()
+    except (OSError, http.client.HTTPException, ValueError):
+        return None, b""
+    finally:
+        connection.close()
 
 
 class Hive(unittest.TestCase):
@@ -16,9 +30,12 @@ class Hive(unittest.TestCase):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.folder = folder.name
-        self.database = self.path("hive.db")
+        self.database = self.database_name()
         self.admin = self.command("init", "--program", "shop").strip()
         self.processes = []
+
+    def database_name(self):
+        return self.path("hive.db")
 
     def path(self, name):
         return os.path.join(self.folder, name)
@@ -39,11 +56,11 @@ class Hive(unittest.TestCase):
     def token(self, role="agent", *options):
         return self.command("token", "--program", "shop", "--role", role, *options).strip()
 
-    def serve(self, *options):
+    def serve(self, *options, listen="127.0.0.1:0"):
         """Starts the hive; its URL. Its log goes to a file."""
         log = open(self.path("hive.log"), "a", encoding="utf-8")  # pylint: disable=consider-using-with
         self.addCleanup(log.close)
-        hive = subprocess.Popen([self.deadheat, "hive", "serve", "--database", self.database, "--listen", "127.0.0.1:0",
+        hive = subprocess.Popen([self.deadheat, "hive", "serve", "--database", self.database, "--listen", listen,
                                  *options], stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment())
         self.addCleanup(hive.stdout.close)
         self.addCleanup(hive.wait)
@@ -53,13 +70,32 @@ class Hive(unittest.TestCase):
         self.assertTrue(self.url.startswith("http"), self.log())
         return self.url
 
+    def make_certificate(self, name="server", names="IP:127.0.0.1,DNS:localhost", authority="ca"):
+        """An authority of the test's own, and a certificate from it: the options of `hive serve`."""
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=self.folder, capture_output=True, timeout=60, check=True)
+        if not os.path.exists(self.path(authority + ".pem")):
+            openssl("req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2", "-subj", "/CN=test",
+                    "-keyout", authority + ".key", "-out", authority + ".pem")
+        with open(self.path("names"), "w", encoding="utf-8") as file:
+            file.write("subjectAltName=" + names + "\n")
+        openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-subj", "/CN=hive", "-keyout", name + ".key",
+                "-out", name + ".csr")
+        openssl("x509", "-req", "-in", name + ".csr", "-CA", authority + ".pem", "-CAkey", authority + ".key", "-CAcreateserial", "-days", "2",
+                "-extfile", "names", "-out", name + ".pem")
+        return ["--tls-certificate", self.path(name + ".pem"), "--tls-key", self.path(name + ".key")]
+
     def log(self):
         with open(self.path("hive.log"), encoding="utf-8") as file:
             return file.read()
 
     def request(self, method, path, body=None, token=None, headers=None):
         """Status, headers and body."""
-        connection = http.client.HTTPConnection(urllib.parse.urlparse(self.url).netloc, timeout=60)
+        place = urllib.parse.urlparse(self.url)
+        if place.scheme == "https":
+            connection = http.client.HTTPSConnection(place.netloc, timeout=60, context=ssl.create_default_context(cafile=self.path("ca.pem")))
+        else:
+            connection = http.client.HTTPConnection(place.netloc, timeout=60)
         try:
             sent = dict(headers or {})
             if token:

@@ -153,6 +153,16 @@ class Terminal(Case):
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.decode(), "a\\x1b[31mred\\x9b\tb\n")
 
+    def test_names_of_a_trace(self):
+        evil = "t\x9b31m\u202e\x7f"
+        trace = self.write("evil.std", f"{evil}|w(x\u009b2J)|site\u009b3m\n{evil}|r(y)|z\n")
+        for words in (["cat"], ["info"], ["info", "--json"]):
+            done = self.run_tool("trace", *words, trace)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertIn(b"31m", done.stdout)
+            for sequence in ("\x9b", "\u202e", "\x7f", "\x1b"):
+                self.assertNotIn(sequence.encode(), done.stdout + done.stderr, words)
+
 
 @unittest.skipUnless(IS_ROOT, "needs root, to make files of another user")
 class OthersAsRoot(Case):
@@ -228,6 +238,31 @@ class OthersAsRoot(Case):
         self.assertNotEqual(self.run_tool("replay", file, "--", "/usr/bin/touch", mark).returncode, 2)
         mine = self.write("mine.json", findings(["/usr/bin/touch", mark]))
         self.assertNotEqual(self.run_tool("replay", mine).returncode, 2)
+
+    def test_a_checker_that_others_may_write_is_not_run(self):
+        """And the same checker in a folder of one's own is: the program is then asked for, which is not instrumented (77)."""
+        mark = self.path("ran")
+        os.chmod(self.folder, 0o755)
+        for name, mode, owner in (("open", 0o777, 0), ("theirs", 0o755, SOMEBODY), ("mine", 0o755, 0)):
+            os.mkdir(self.path(name))
+            os.chmod(self.path(name), mode)
+            self.write(f"{name}/check.sh", f"#!/bin/sh\ntouch {mark}\n", 0o755)
+            os.chown(self.path(name), owner, owner)
+        race = self.write("race.json", findings())
+        for name in ("open", "theirs"):
+            checker = self.path(name, "check.sh")
+            for words in (["check", "--checker", checker, "--", "/bin/true"], ["confirm", "--checker", checker, race, "--", "/bin/true"],
+                          ["proc", "check", "--checker", checker, "--", "true"],
+                          ["proc", "check", "--checker", f"sh {checker} 1", "--", "true"],
+                          ["proc", "check", "--timeout", "1", "--checker-beside", checker, "--", "true"]):
+                done = self.run_tool(*words)
+                self.assertEqual(done.returncode, 2, (words, done.stderr))
+                self.assertIn("is not run with your rights", done.stderr.decode())
+                self.assertIn("copy it to a folder of your own", done.stderr.decode())
+        self.assertFalse(os.path.exists(mark))
+        done = self.run_tool("check", "--checker", self.path("mine", "check.sh"), "--", "/bin/true")
+        self.assertNotIn("is not run with your rights", done.stderr.decode())
+        self.assertNotEqual(done.returncode, 2, done.stderr)
 
     def on_terminal(self, *words, answer):
         master, slave = pty.openpty()

@@ -18,6 +18,10 @@ GOOD = {
     "lib/analysis/hybrid/hybrid.h": '#include "lib/order/epoch.h"\n',
     "lib/report/html.cc": '#include "lib/symbols/frame.h"\n',
     "lib/symbols/frame.h": "",
+    "lib/process/recording/event.h": '#include "lib/base/text.h"\n',
+    "lib/process/sources/ptrace/tracer.h": '#include "lib/process/recording/event.h"\n',
+    "lib/process/effects/effects_test.cc": '#include "lib/process/races/races.h"\n',
+    "lib/process/races/races.h": '#include "lib/process/recording/event.h"\n',
     "apps/main.cc": '#include "lib/report/html.h"\n#include <CLI/CLI.hpp>\n',
     "runtime/detect/shadow.cc": '#include "lib/order/epoch.h"\n#include "abi/page.h"\n',
     "tests/all.cc": '#include "lib/analysis/engine.h"\n#include "lib/report/html.h"\n',
@@ -34,6 +38,12 @@ BAD = {
     "apps/bad.cc": ('#include "tests/all.cc"', "apps may not see tests"),
     "runtime/detect/bad.cc": ('#include "lib/base/text.h"', "runtime may not see base"),
     "kernel/bpf/bad.c": ('#include "lib/order/epoch.h"', "kernel may not see order"),
+    "lib/process/recording/bad.h": ('#include "lib/process/races/races.h"', "lib/process/recording may not see lib/process/races"),
+    "lib/process/sources/bpf/bad.cc": ('#include "lib/process/sources/ptrace/tracer.h"',
+                                       "lib/process/sources/bpf may not see lib/process/sources/ptrace"),
+    "lib/process/races/bad.cc": ('#include "../sources/ptrace/tracer.h"', "lib/process/races may not see lib/process/sources/ptrace"),
+    "lib/process/bad.cc": ('#include "lib/base/text.h"', "lib/process has no room ''"),
+    "lib/process/attic/bad.cc": ('#include "lib/base/text.h"', "lib/process has no room 'attic'"),
     "lib/surprise/bad.cc": ("", "module 'surprise' has no place"),
 }
 

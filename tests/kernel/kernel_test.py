@@ -90,6 +90,12 @@ class Kernel(unittest.TestCase):
                 self.assertEqual({role["site"]["module"] for role in found[0]["roles"]}, {"rwrace"})
                 self.assertTrue({"reader", "writer", "kthread"} <= self.callers(found[0]), self.callers(found[0]))
 
+    def test_candidates_of_another_run_come_first(self):
+        found = self.findings("suspected", 66)
+        self.assertIn(["rwrace_read_race", "rwrace_write_race"], [self.functions(one) for one in found])
+        self.assertGreater(self.counters["sites_suspected"], 0)
+        self.assertEqual(self.findings("suspected_twin", 0), [])
+
     def test_a_collision_is_never_called_a_race(self):
         for case in ("race1", "once"):
             for one in self.findings(case, 66):

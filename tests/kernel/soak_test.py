@@ -45,7 +45,7 @@ def soak(options, out):
     return run
 
 
-def problems(run, out):
+def problems(options, run, out):
     found = []
     if run.returncode != 0:
         found.append(f"the machine ended with {run.returncode}:\n" + (run.stdout + run.stderr)[-3000:])
@@ -59,7 +59,7 @@ def problems(run, out):
         print(f"{name}: {counters['kernel_samples']} samples of {counters['sites_sampled']} instructions, "
               f"{counters['kernel_hits']} hits, {counters['kernel_armed_fully']} fully armed, "
               f"{counters['kernel_touches']} touches", flush=True)
-        if counters["kernel_samples"] < 100 or counters["kernel_armed_fully"] == 0:
+        if counters["kernel_samples"] < max(10, 100 * options.seconds // 150) or counters["kernel_armed_fully"] == 0:
             found.append(f"nothing was watched under {name}")
     dmesg = os.path.join(out, "dmesg")
     if os.path.exists(dmesg):
@@ -78,7 +78,7 @@ def main():
     os.makedirs(options.folder, exist_ok=True)
     with tempfile.TemporaryDirectory() as out:
         run = soak(options, out)
-        found = problems(run, out)
+        found = problems(options, run, out)
     for one in found:
         print(one)
     print(f"soak of {4 * options.seconds} s: " + ("failed" if found else "nothing in dmesg"))

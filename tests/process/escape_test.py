@@ -141,6 +141,18 @@ class Escape(unittest.TestCase):
         self.assertEqual(done.stderr.count("No space left"), 3, done.stderr)
         self.check_untouched()
 
+    def test_memory_hog(self):
+        """512 MB are asked for where 128 are allowed: the hog fails or is ended, its neighbour and the machine go on."""
+        hog = "x = [bytes([1]) * (8 << 20) for _ in range(64)]; print('had it all')"
+        done = self.run_inside(f'/usr/bin/python3 -c "{hog}"; echo status $?', "--most-memory", str(128 << 20))
+        self.assertNotIn("had it all", done.stdout, done.stderr)
+        self.assertRegex(done.stdout, "status (1|137)", done.stderr)  # MemoryError, or ended by the kernel
+        if "status 137" in done.stdout:
+            self.assertIn("it wanted more than 128 MB of memory", done.stderr)
+        enough = self.run_inside(f'/usr/bin/python3 -c "{hog}"', "--most-memory", str(2 << 30))
+        self.assertEqual(enough.stdout, "had it all\n", enough.stderr)
+        self.check_untouched()
+
     def start_busy(self, **how):
         """A command with a daemon of its own, which says when it is ready."""
         script = ("rm -rf precious; setsid sh -c 'trap \"\" INT TERM HUP; sleep 100000' & "

@@ -167,6 +167,25 @@ class OfAnother(Case):
         subprocess.run(["cp", "-r", recording, self.path("copy")], check=True)
         self.assertEqual(self.proc("replay", self.path("copy")).returncode, 0)
 
+    def test_a_findings_file_of_another_chooses_nothing_to_run(self):
+        recording = self.record()
+        os.chmod(self.folder, 0o755)
+        branch = os.path.join(recording, "branches", "1")
+        os.makedirs(branch)
+        with open(os.path.join(branch, "branch.json"), "w", encoding="utf-8") as file:
+            file.write("{}")
+        side = {"name": "f", "access": "write", "site": {"kind": "code", "function": "f", "file": "a.c", "line": 7}}
+        found = {"kind": "data_race", "roles": [side, side],
+                 "evidence": [{"id": "e1", "execution": "x", "outcome": "race",
+                               "trial": {"confirmer": "branch", "reproducer": {"kind": "branch", "branch": branch}}}]}
+        with open(self.path("f.json"), "w", encoding="utf-8") as file:
+            json.dump({"format": "deadheat-findings", "version": 3, "origins": [], "findings": [found]}, file)
+        mine = self.proc("replay", self.path("f.json"))
+        self.assertNotIn("belongs to user", mine.stderr)
+        os.chown(self.path("f.json"), SOMEBODY, SOMEBODY)
+        self.refused(self.proc("replay", self.path("f.json")), "names the recording to run")
+        self.assertFalse(os.path.exists(os.path.join(recording, "replay")))
+
     def test_one_in_a_folder_where_others_may_write(self):
         os.mkdir(self.path("open"))
         recording = self.record(name="open/rec")

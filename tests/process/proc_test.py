@@ -69,6 +69,27 @@ class Record(Case):
         self.assertEqual([one.returncode for one in started], [0] * several, said)
         self.assertEqual(len(os.listdir(self.folder)), several, said)
 
+    def test_processes_have_a_bound(self):
+        """100 forks where 50 are allowed: some fail; with the default none does."""
+        fork = ("import os, signal\npids = []\nfailed = 0\nfor i in range(100):\n    try: pid = os.fork()\n"
+                "    except OSError: failed += 1; continue\n    if pid == 0: signal.pause()\n    pids.append(pid)\n"
+                "for pid in pids: os.kill(pid, 9); os.waitpid(pid, 0)\nprint('failed', failed > 0)")
+        words = ("--", "/usr/bin/python3", "-c", fork)
+        done = self.proc("record", "--most-processes", "50", "-o", self.path("rec"), *words)
+        self.or_skip(done)
+        self.assertEqual(done.stdout, "failed True\n", done.stderr)
+        done = self.proc("record", "-o", self.path("free"), *words)
+        self.assertEqual(done.stdout, "failed False\n", done.stderr)
+
+    def test_memory_has_a_bound(self):
+        hog = "x = [bytes([1]) * (8 << 20) for _ in range(64)]; print('had it all')"
+        done = self.proc("record", "--most-memory", "128", "-o", self.path("rec"), "--", "/usr/bin/python3", "-c", hog)
+        self.or_skip(done)
+        self.assertNotIn("had it all", done.stdout)
+        self.assertIn(done.returncode, (1, 137), done.stderr)
+        if done.returncode == 137:
+            self.assertIn("it wanted more than 128 MB of memory", done.stderr)
+
     def test_a_time_limit_ends_it(self):
         done = self.record("sleep 60 & sleep 60", "--timeout", "1")
         self.assertEqual(done.returncode, 124, done.stderr)

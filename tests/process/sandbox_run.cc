@@ -1,7 +1,7 @@
 // Runs a command in a sandbox, for escape_test.py:
 //
 //   sandbox_run [--no-root] [--in-place] [--host-network] [--allow WHAT] [--timeout S]
-//   [--most-processes N] [--most-bytes N] -- COMMAND...
+//   [--most-processes N] [--most-bytes N] [--most-memory N] -- COMMAND...
 //
 // Exits with the command's status (128 + number for a signal), 124 when its time was over, 125 when
 // it was ended for too many processes, 77 where there can be no sandbox.
@@ -30,7 +30,7 @@ int complain(const Error& error, int status) {
   return status;
 }
 
-bool parse(int argc, char** argv, SandboxOptions& options, Command& command) {
+bool parse(int argc, char** argv, sandbox::SandboxOptions& options, sandbox::Command& command) {
   int at = 1;
   for (; at < argc && std::string_view(argv[at]) != "--"; ++at) {
     const std::string_view option = argv[at];
@@ -51,13 +51,15 @@ bool parse(int argc, char** argv, SandboxOptions& options, Command& command) {
       continue;
     }
     if (option == "--allow") {
-      auto allowed = parse_permissions({value});
+      auto allowed = sandbox::parse_permissions({value});
       if (!allowed) return false;
       options.allow = *allowed;
     } else if (option == "--timeout")
       options.timeout_s = std::atof(value);
     else if (option == "--most-processes")
       options.most_processes = static_cast<uint32_t>(std::atol(value));
+    else if (option == "--most-memory")
+      options.most_memory = std::strtoull(value, nullptr, 10);
     else if (option == "--most-bytes")
       options.most_bytes = std::strtoull(value, nullptr, 10);
     else
@@ -71,11 +73,12 @@ bool parse(int argc, char** argv, SandboxOptions& options, Command& command) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  SandboxOptions options;
-  Command command;
+  sandbox::SandboxOptions options;
+  sandbox::Command command;
   if (!parse(argc, argv, options, command)) {
-    std::cerr << "usage: sandbox_run [--no-root] [--in-place] [--host-network] [--allow WHAT] "
-                 "[--timeout S] [--most-processes N] [--most-bytes N] -- COMMAND...\n";
+    std::cerr
+        << "usage: sandbox_run [--no-root] [--in-place] [--host-network] [--allow WHAT] "
+           "[--timeout S] [--most-processes N] [--most-bytes N] [--most-memory N] -- COMMAND...\n";
     return kUsage;
   }
   char* directory = ::get_current_dir_name();
@@ -88,9 +91,9 @@ int main(int argc, char** argv) {
   command.standard_out = STDOUT_FILENO;
   command.standard_error = STDERR_FILENO;
   options.descriptors = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO};
-  auto sandbox = Sandbox::create(options);
+  auto sandbox = sandbox::Sandbox::create(options);
   if (!sandbox) return complain(sandbox.error(), kCannot);
-  const Status started = sandbox->start([&](Inside& inside) {
+  const Status started = sandbox->start([&](sandbox::Inside& inside) {
     auto pid = inside.start(command, {});
     return pid ? std::to_string(inside.wait_for(*pid)) : std::string("-1");
   });

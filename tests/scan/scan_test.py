@@ -89,6 +89,106 @@ class Scan(Case):
         with open(self.path("f.json"), encoding="utf-8") as file:
             self.assertIn("Data race on total", file.read())  # reached through a copied pointer
 
+    def two_threads(self, body, work, more=""):
+        """A program whose two threads run `work`, after `body` in main."""
+        return self.write("two.c", f"""#include <pthread.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+{more}
+static void* work(void* at) {{ {work} return at; }}
+int main(int n, char** words) {{
+  {body}
+  pthread_t one, other;
+  pthread_create(&one, 0, work, words);
+  pthread_create(&other, 0, work, words);
+  pthread_join(one, 0);
+  pthread_join(other, 0);
+  return n == 7;
+}}
+""")
+
+    def test_pointers_that_go_odd_ways(self):
+        """The rules that keep pointers apart lose none of these; a lock around the access makes each safe."""
+        lock = "static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;"
+        ways = {
+            "a tag in the low bits": ("all = (uintptr_t)malloc(8) | 1;", "++*(int*)(all & ~(uintptr_t)1);", "static uintptr_t all;"),
+            "the record around a member": (
+                "struct item* made = calloc(1, sizeof *made); made->link.next = head; head = &made->link;",
+                "for (struct link* l = head; l; l = l->next) ((struct item*)((char*)l - 8))->count++;",
+                "struct link { struct link* next; }; struct item { long count; struct link link; }; static struct link* head;"),
+            "an element of a container of bytes": (
+                "int* block = calloc(1, 8); ring = malloc(size * 64); memcpy(ring + n * size, &block, size);",
+                "int* mine; memcpy(&mine, ring + (at != 0) * size, size); ++*mine;",
+                "static char* ring; static size_t size = sizeof(int*);"),
+            "records that begin alike": (
+                "struct large* made = calloc(1, sizeof *made); all = (struct small*)made;", "all->count++;",
+                "struct small { int kind, count; }; struct large { int kind, count; char* text; }; static struct small* all;"),
+            "a byte at a time": ("text = calloc(64, 1);", "for (char* p = text; *p == 0 && p < text + 64; ++p) *p = 1;", "static char* text;"),
+        }
+        for name, (body, work, more) in ways.items():
+            for safe in (False, True):
+                held = f"pthread_mutex_lock(&lock); {work} pthread_mutex_unlock(&lock);" if safe else work
+                with self.subTest(name, safe=safe):
+                    self.build(self.two_threads(body, held, more + lock), "--scan")
+                    done = self.scan("--fail-on", "candidate")
+                    self.assertEqual(done.returncode, 0 if safe else 66, done.stdout + done.stderr)
+
+    def test_the_time_is_over(self):
+        """The scan ends, says what it left out, and proves nothing."""
+        self.build(os.path.join(EXAMPLES, "bank.c"), "--scan")
+        done = self.scan("--time", "0.000001", "--facts", self.path("facts.json"))
+        self.assertEqual(done.returncode, 75, done.stderr)
+        self.assertIn("the time is short (--time)", done.stderr)
+        self.assertRegex(done.stdout, r"No races found so far\W")
+        self.assertRegex(done.stdout, r"Incomplete: .*pointers were not followed to the end because the time was over")
+        with open(self.path("f.json"), encoding="utf-8") as file:
+            counters = {one["name"]: one["value"] for one in json.load(file)["origins"][0]["counters"]}
+        self.assertGreater(counters["pointers_not_followed"], 0)
+        with open(self.path("facts.json"), encoding="utf-8") as file:
+            self.assertEqual(json.load(file)["facts"], [])
+        self.assertEqual(self.scan("--time", "0").returncode, 0)
+        with open(self.path("f.json"), encoding="utf-8") as file:
+            self.assertEqual(len(json.load(file)["findings"]), 2)
+
+    def test_blocks_of_an_allocator_of_ones_own_are_told_apart(self):
+        """Each call of it makes an object, also through a table of functions and a free list."""
+        allocator = """
+struct block { struct block* next; }; static struct block* spare; static pthread_mutex_t pool = PTHREAD_MUTEX_INITIALIZER;
+static void* take_alloc(size_t size) {
+  pthread_mutex_lock(&pool);
+  struct block* found = spare;
+  if (found) spare = found->next; else found = malloc(size);
+  pthread_mutex_unlock(&pool);
+  return found;
+}
+static void give_free(void* block) {
+  pthread_mutex_lock(&pool);
+  ((struct block*)block)->next = spare; spare = block;
+  pthread_mutex_unlock(&pool);
+}
+static struct { void* (*make)(size_t); void (*end)(void*); } methods = {take_alloc, give_free};
+"""
+        body = "long* mine = methods.make(64); mine[0] = 1; shared = methods.make(64); give_free(methods.make(64));"
+        for safe in (False, True):
+            use = ("pthread_mutex_lock(&lock); long* own = methods.make(64); *own = 1; if (shared) *shared += 1;"
+                   " pthread_mutex_unlock(&lock); methods.end(own);")
+            use = use if safe else "long* own = methods.make(64); *own = 1; if (shared) *shared += 1; methods.end(own);"
+            with self.subTest(safe=safe):
+                self.build(self.two_threads(body, use, allocator + "static long* shared; static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;"),
+                           "--scan")
+                done = self.scan("--fail-on", "candidate")
+                self.assertEqual(done.returncode, 0 if safe else 66, done.stdout + done.stderr)
+
+    def test_a_free_list_without_a_lock(self):
+        """The block that a function takes back is an object with a name."""
+        own = ("struct block { struct block* next; }; static struct block* spare;"
+               "static void give_free(void* at) { struct block *given = at, *was = spare; spare = given; given->next = was; }")
+        self.build(self.two_threads("", "give_free(malloc(64));", own), "--scan")
+        done = self.scan("--fail-on", "candidate")
+        self.assertEqual(done.returncode, 66, done.stdout + done.stderr)
+        self.assertIn("freed block", done.stdout)
+
     def test_the_bank_has_two_candidates_and_no_alarm(self):
         self.build(os.path.join(EXAMPLES, "bank.c"), "--scan")
         done = self.scan()

@@ -1,10 +1,12 @@
 #!/usr/bin/python3
-"""Instructions per operation of a program that is built for validation while nobody validates, against bounds.csv.
+"""Instructions per operation of a program that is built for validation while nobody validates, against bounds.csv; and of one
+that is built for detection and validated by its own hooks (gcc has no other way), against bounds_hooked.csv.
 
 usage: instructions_test.py DEADHEAT_CC PROGRAMS COUNT_PY [--write]
 """
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -31,8 +33,18 @@ def main():
         # Valgrind 3.19 does not read clang's DWARF 5.
         subprocess.run([compiler, "--candidates", candidates, "-O1", "-gdwarf-4", "-pthread", source, "-o", program], check=True,
                        env={**os.environ, "DEADHEAT_CC": "clang-19"})
-        bounds = os.path.join(os.path.dirname(os.path.abspath(__file__)), "bounds.csv")
-        return subprocess.run([sys.executable, count, program, bounds, *sys.argv[4:]], check=False).returncode
+        here = os.path.dirname(os.path.abspath(__file__))
+        own = subprocess.run([sys.executable, count, program, os.path.join(here, "bounds.csv"), *sys.argv[4:]], check=False).returncode
+        hooked = os.path.join(folder, "hooked")
+        subprocess.run([compiler, "-O1", "-gdwarf-4", "-pthread", source, "-o", hooked], check=True,
+                       env={**os.environ, "DEADHEAT_CC": "clang-19"})
+        sites = os.path.join(folder, "sites")
+        command = subprocess.run([os.path.join(os.path.dirname(compiler), "deadheat"), "validate", candidates, "--prepare", sites, "--", hooked],
+                                 check=True, capture_output=True, text=True).stdout
+        settings = dict(word.split("=", 1) for word in shlex.split(command)[:-1])
+        environment = {**os.environ, "LD_LIBRARY_PATH": settings["LD_LIBRARY_PATH"], "COUNT_OPTIONS": settings["DEADHEAT_OPTIONS"]}
+        return own or subprocess.run([sys.executable, count, hooked, os.path.join(here, "bounds_hooked.csv"), *sys.argv[4:]], check=False,
+                                     env=environment).returncode
 
 
 if __name__ == "__main__":

@@ -6,7 +6,10 @@ usage: validate_test.py DEADHEAT DEADHEAT_CC PROGRAMS
 import json
 import os
 import shutil
+import signal
+import subprocess
 import sys
+import time
 import unittest
 
 from bench import Validation, candidate, lines_of
@@ -112,6 +115,38 @@ class Ways(Validation):
         status, findings, text = self.validate(self.path("program"), "relaxed", options=("--tau-most", "51"))
         self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
         self.assertEqual(findings[0]["verdict"]["basis"], "observed", text)
+
+
+class Interrupts(Validation):
+    """The user knows a hang when he sees one; time alone says nothing."""
+
+    def interrupted(self, *options, answer=""):
+        path = self.source("stuck.c")
+        self.write_candidates(candidate(path, ("put", lines_of(path, r"data = 1;")[0], "write"),
+                                        ("take", lines_of(path, r"return data;")[0], "read")))
+        self.build("stuck.c")
+        words = [self.deadheat, "validate", self.path("candidates.json"), "--findings", self.path("out.json"), "--tau", "20000",
+                 "--tau-most", "20000", "--at-once", "1", *options, "--", self.path("program"), self.path("hangs")]
+        with subprocess.Popen(words, cwd=self.folder, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+                              text=True) as process:
+            until = time.monotonic() + 100
+            while not os.path.exists(self.path("hangs")) and process.poll() is None and time.monotonic() < until:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            errors = process.communicate(answer, timeout=100)[1]
+        self.assertTrue(os.path.exists(self.path("hangs")), errors)
+        with open(self.path("out.json"), encoding="utf-8") as file:
+            findings = json.load(file)["findings"]
+        return [e["consequence"]["kind"] for e in findings[0]["evidence"] if "consequence" in e], errors
+
+    def test_who_says_that_it_hangs_is_believed_until_it_comes_again(self):
+        consequences, errors = self.interrupted("--ask", answer="y\n")
+        self.assertIn("did the program misbehave", errors)
+        self.assertEqual(consequences, ["hang"], errors)
+
+    def test_without_a_question_an_interrupt_says_nothing(self):
+        consequences, errors = self.interrupted()
+        self.assertEqual(consequences, [], errors)
 
 
 class Builds(Validation):

@@ -1,6 +1,8 @@
 #include "lib/hive/agent/agent.h"
 
 #include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -15,6 +17,7 @@
 #include <thread>
 
 #include "lib/base/file.h"
+#include "lib/base/scoped_fd.h"
 
 namespace deadheat::hive::agent {
 namespace {
@@ -123,7 +126,14 @@ class Agent {
   void meet(std::unique_ptr<validate::Page> page, bool has_orders) {
     for (const auto& site : sites_) {
       if (site->fingerprint() != page->fingerprint()) continue;
-      if (!site->knows(static_cast<pid_t>(page->pid()))) site->meet(std::move(page), has_orders);
+      if (site->knows(static_cast<pid_t>(page->pid()))) return;
+      // Another agent's. It is asked again in every round: agents come and go.
+      if (!page->claim()) {
+        if (!taken_) say("another agent validates in " + site->program() + "; this one waits");
+        taken_ = true;
+        return;
+      }
+      site->meet(std::move(page), has_orders);
       return;
     }
   }
@@ -168,7 +178,8 @@ class Agent {
       complained = !fine;
       lock.lock();
       const int64_t wait_ms =
-          fine ? (idle && sites_.size() == 1 ? 100 : options_.poll_ms) : link_.back_off_ms();
+          fine ? std::max(again_ms_, idle && sites_.size() == 1 ? 100 : options_.poll_ms)
+               : link_.back_off_ms();
       wake_.wait_for(lock, milliseconds(wait_ms), [&] { return over_ || (fine.ok() && news_); });
     }
   }
@@ -200,6 +211,8 @@ class Agent {
     if (!answer) return answer.error();
     lock.lock();
     if (off_ || over_) return Ok{};
+    constexpr uint32_t kLongest_s = 3600;  // whatever the hive wishes
+    again_ms_ = int64_t{std::min(answer.value().again_s, kLongest_s)} * 1000;
     site.take(answer.value(), spool_);
     if (!answer.value().jobs.empty() || !answer.value().drop.empty()) orders_changed();
     if (site.holding() > 0) idle = false;
@@ -219,6 +232,8 @@ class Agent {
   Spool spool_;
   Link link_;
   bool off_ = false, over_ = false, changed_ = false, news_ = false;
+  int64_t again_ms_ = 0;  // the hive's wish
+  bool taken_ = false;    // that another agent has a program was said
 };
 
 }  // namespace
@@ -233,6 +248,12 @@ Status run(const Options& options) {
     sites.push_back(std::move(site).value());
   }
   if (sites.empty()) return Error{"no program to validate in", "name them with --program"};
+  const std::string lock = options.folder + "/lock";
+  const ScopedFd alone(::open(lock.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600));
+  if (!alone.valid()) return errno_error("cannot open", lock, errno);
+  if (::flock(alone.get(), LOCK_EX | LOCK_NB) != 0)
+    return Error{"another agent has the folder " + options.folder,
+                 "one agent can have several programs; --folder gives this one its own"};
   ::unlink((options.folder + "/page.socket").c_str());  // of an agent that was killed
   auto listener = validate::Listener::create(options.folder);
   if (!listener) return listener.error();

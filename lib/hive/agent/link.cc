@@ -36,7 +36,9 @@ Result<std::string> Link::post(const std::string& path, const std::string& body)
   http::Request request;
   request.method = "POST";
   request.path = path;
-  request.headers = {{"Authorization", "Bearer " + token_}, {"Content-Type", "application/json"}};
+  request.headers = {{"Authorization", "Bearer " + token_},
+                     {"Content-Type", "application/json"},
+                     {api::kVersionHeader, std::to_string(api::kVersion)}};
   request.body = body;
   auto response = hive_.call(request);
   const std::lock_guard lock(mutex_);

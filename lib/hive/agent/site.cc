@@ -14,7 +14,8 @@ namespace deadheat::hive::agent {
 namespace {
 
 constexpr auto kGrace = std::chrono::milliseconds(200);  // a weak answer may become stronger
-constexpr size_t kMostProcesses = 256;                   // of one program that are looked at
+constexpr auto kSoon = std::chrono::seconds(10);  // a crash later than this is no consequence
+constexpr size_t kMostProcesses = 256;            // of one program that are looked at
 
 std::string random_name() {
   std::random_device random;
@@ -52,12 +53,35 @@ Result<std::unique_ptr<Site>> Site::open(const std::string& program, const std::
   return std::unique_ptr<Site>(new Site(program, std::move(all[0]), std::move(name), limits));
 }
 
-api::Poll Site::poll_request(uint64_t dropped) const {
+// The share of time that validation took since the last question, with what was before it at half
+// its weight each time. A process counts as one whatever its threads; what it says is bounded.
+void Site::measure() {
+  constexpr auto kShortest = std::chrono::milliseconds(100);
+  const auto now = Clock::now();
+  if (now - measured_ < kShortest) return;
+  const auto passed =
+      static_cast<uint64_t>(std::chrono::nanoseconds(now - measured_).count()) / 1'000'000 + 1;
+  measured_ = now;
+  uint64_t most_ppm = 0;  // of the process that pays most: the budget is each one's
+  for (Process& process : processes_) {
+    const dhv_counters counters = process.page->counters();
+    const uint64_t spent_ns = counters.waited_ns + counters.slow_ns;
+    if (spent_ns > process.spent_ns)
+      most_ppm = std::max(most_ppm, (spent_ns - process.spent_ns) / passed);
+    process.spent_ns = spent_ns;
+  }
+  constexpr uint64_t kAll = 1'000'000;
+  spent_ppm_ = static_cast<uint32_t>((spent_ppm_ + std::min(most_ppm, kAll) + 1) / 2);
+}
+
+api::Poll Site::poll_request(uint64_t dropped) {
+  measure();
   api::Poll poll;
   poll.instance = instance_;
   poll.build_id = build_id_;
   poll.room = limits_.jobs;
   poll.spent_ppm = spent_ppm_;
+  poll.budget_ppm = limits_.budget_ppm;
   poll.dropped = dropped;
   for (const Held& held : jobs_) poll.holding.push_back(held.job.id);
   return poll;
@@ -159,6 +183,9 @@ void Site::meet(std::unique_ptr<validate::Page> page, bool has_orders) {
   Process process;
   process.execution = random_name();
   process.page = std::move(page);
+  process.ending = Ending(static_cast<pid_t>(process.page->pid()));
+  const dhv_counters counters = process.page->counters();
+  process.spent_ns = counters.waited_ns + counters.slow_ns;
   if (!has_orders) {
     process.page->set_budget(limits_.budget_ppm, limits_.standstill_us);
     process.page->set_switches(orders().switches);
@@ -216,10 +243,11 @@ void Site::look(Spool& spool) {
     for (Process& process : processes_) process.answers[jobs_[i].slot] = {};
     jobs_.erase(jobs_.begin() + static_cast<std::ptrdiff_t>(i));
   }
+  tell_crashes(spool);
   std::erase_if(processes_, gone);
 }
 
-void Site::report(const Held& held, const Process* process, const validate::Answer* answer,
+void Site::report(const Held& held, Process* process, const validate::Answer* answer,
                   Spool& spool) {
   validate::Taus taus;
   taus.first_us = held.tau_us;
@@ -244,6 +272,24 @@ void Site::report(const Held& held, const Process* process, const validate::Answ
   if (process != nullptr)
     result.promoted = (process->page->candidate_fact(held.number) & DHV_CANDIDATE_PROMOTED) != 0;
   spool.add(instance_, result);
+  constexpr size_t kMostRemembered = 64;
+  if (process != nullptr && result.outcome == model::Outcome::kRace &&
+      process->raced.size() < kMostRemembered)
+    process->raced.emplace_back(result, Clock::now());
+}
+
+void Site::tell_crashes(Spool& spool) {
+  const auto now = Clock::now();
+  for (Process& process : processes_) {
+    std::erase_if(process.raced, [&](const auto& one) { return now - one.second > kSoon; });
+    if (process.raced.empty() || !gone(process) || !process.ending.crashed()) continue;
+    for (auto& [result, at] : process.raced) {
+      result.id += ".end";
+      result.consequence = model::ConsequenceKind::kCrash;
+      spool.add(instance_, result);
+    }
+    process.raced.clear();
+  }
 }
 
 void Site::off() {

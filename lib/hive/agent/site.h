@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/hive/agent/ending.h"
 #include "lib/hive/agent/link.h"
 #include "lib/hive/agent/spool.h"
 #include "lib/validate/binary.h"
@@ -38,7 +39,7 @@ class Site {
   const std::string& program() const { return program_; }
   const std::string& instance() const { return instance_; }
 
-  api::Poll poll_request(uint64_t dropped) const;
+  api::Poll poll_request(uint64_t dropped);
   // Jobs to begin and to end.
   void take(const api::PollAnswer& answer, Spool& spool);
   // A process handed over its page, with the orders of `version` or older ones.
@@ -67,7 +68,10 @@ class Site {
   struct Process {
     std::unique_ptr<validate::Page> page;
     std::string execution;
+    uint64_t spent_ns = 0;  // by the program's own account, at the last look
     std::vector<std::pair<uint32_t, Clock::time_point>> answers;  // by slot: outcome, since when
+    Ending ending = {};
+    std::vector<std::pair<api::JobResult, Clock::time_point>> raced = {};  // lately
   };
 
   Site(std::string program, validate::Built built, std::string instance, const Limits& limits);
@@ -76,9 +80,12 @@ class Site {
   void place(const Held& held);
   void unplace(const Held& held);
   bool answered(const Held& held, Spool& spool);
-  void report(const Held& held, const Process* process, const validate::Answer* answer,
-              Spool& spool);
+  void report(const Held& held, Process* process, const validate::Answer* answer, Spool& spool);
+  // A crash soon after a race is a consequence of it, as far as anybody can say from outside: a
+  // second result of the job, of the same execution.
+  void tell_crashes(Spool& spool);
   static bool gone(const Process& process);
+  void measure();
 
   std::string program_, build_id_, instance_;
   validate::Built built_;
@@ -88,6 +95,7 @@ class Site {
   uint32_t serial_ = 0;
   uint64_t reports_ = 0;
   uint32_t spent_ppm_ = 0;
+  Clock::time_point measured_ = Clock::now();
 };
 
 }  // namespace deadheat::hive::agent

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -57,10 +58,15 @@ void Spool::add(const std::string& instance, const api::JobResult& result) {
     return;
   }
   const ScopedFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  // A full disk: the result is still sent from memory while this agent lives.
-  if (file.valid()) (void)write_all(file.get(), entry.line, path_);
+  // A full disk: the result is still sent from memory while this agent lives. Half a line is taken
+  // back, or the next one would continue it and be lost with it.
+  struct stat before = {};
+  if (file.valid() && ::fstat(file.get(), &before) == 0 &&
+      !write_all(file.get(), entry.line, path_) && ::ftruncate(file.get(), before.st_size) != 0)
+    damaged_ = true;
   bytes_ += entry.line.size();
   entries_.push_back(std::move(entry));
+  if (damaged_) rewrite();
 }
 
 api::Results Spool::oldest(size_t most) const {
@@ -89,7 +95,7 @@ void Spool::rewrite() {
   std::string text;
   for (const Entry& entry : entries_) text += entry.line;
   bytes_ = text.size();
-  (void)write_file(path_, text, 0600);
+  if (write_file(path_, text, 0600)) damaged_ = false;
 }
 
 size_t Spool::size() const {

@@ -39,6 +39,7 @@ class Spool {
   std::string path_;
   uint64_t most_bytes_, bytes_ = 0, dropped_ = 0;
   std::deque<Entry> entries_;
+  bool damaged_ = false;  // the file ends in half a line
 };
 
 }  // namespace deadheat::hive::agent

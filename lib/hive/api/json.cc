@@ -157,7 +157,7 @@ Json result_json(const JobResult& r) {
 
 }  // namespace
 
-Status measure(std::string_view text, size_t most_bytes) {
+Status measure(std::string_view text, size_t most_bytes, size_t most_depth, size_t most_values) {
   if (text.size() > most_bytes)
     return Error{"the message is longer than " + std::to_string(most_bytes) + " bytes",
                  "send it in parts"};
@@ -174,10 +174,10 @@ Status measure(std::string_view text, size_t most_bytes) {
     if (c == '[' || c == '{') ++depth;
     if ((c == ']' || c == '}') && depth > 0) --depth;
     if (c == ',' || c == '[' || c == '{') ++values;
-    if (depth > kMostDepth)
-      return Error{"the message is nested deeper than " + std::to_string(kMostDepth), ""};
-    if (values > kMostValues)
-      return Error{"the message has more than " + std::to_string(kMostValues) + " values",
+    if (depth > most_depth)
+      return Error{"the message is nested deeper than " + std::to_string(most_depth), ""};
+    if (values > most_values)
+      return Error{"the message has more than " + std::to_string(most_values) + " values",
                    "send it in parts"};
   }
   return Ok{};
@@ -192,6 +192,7 @@ Result<Poll> decode_poll(std::string_view text) {
     fields.number("room", into.room);
     fields.number("wait_s", into.wait_s);
     fields.number("spent_ppm", into.spent_ppm);
+    fields.number("budget_ppm", into.budget_ppm);
     fields.number("dropped", into.dropped);
     if (into.instance.empty()) fields.fail("instance", "is missing");
   });
@@ -205,6 +206,7 @@ std::string encode(const Poll& poll) {
                {"room", poll.room},
                {"wait_s", poll.wait_s},
                {"spent_ppm", poll.spent_ppm},
+               {"budget_ppm", poll.budget_ppm},
                {"dropped", poll.dropped}});
 }
 
@@ -222,6 +224,26 @@ Result<PollAnswer> decode_poll_answer(std::string_view text) {
       read_candidate(of_job, job.candidate);
     });
     fields.texts("drop", into.drop, kMostJobs);
+    fields.number("again_s", into.again_s);
+  });
+}
+
+Result<Edit> decode_edit(std::string_view text) {
+  return decode<Edit>(text, kMostBytes, [](Fields& fields, Edit& into) {
+    fields.text("comment", into.comment, kMostComment);
+    fields.text("state", into.state);
+    fields.text("reason", into.reason, kMostComment);
+    fields.real("days", into.days);
+    if (fields.at("owner") != nullptr) fields.text("owner", into.owner.emplace());
+    const bool known = into.state.empty() || into.state == "open" || into.state == "fixed" ||
+                       into.state == "stale" || into.state == "suppressed";
+    if (!known) fields.fail("state", "open, fixed, stale or suppressed is expected");
+    constexpr double kMostDays = 36500;
+    if (!(into.days >= 0 && into.days <= kMostDays)) fields.fail("days", "0 to 36500");
+    if (into.state == "suppressed" && into.reason.empty())
+      fields.fail("reason", "a suppression needs one");
+    if (into.comment.empty() && !into.owner && into.state.empty())
+      fields.fail("", "a comment, an owner or a state is expected");
   });
 }
 
@@ -236,7 +258,7 @@ std::string encode(const PollAnswer& answer) {
                     {"promoted", job.promoted},
                     {"last_tau", job.last_tau},
                     {"candidate", candidate_json(job.candidate)}});
-  return dump({{"jobs", std::move(jobs)}, {"drop", answer.drop}});
+  return dump({{"jobs", std::move(jobs)}, {"drop", answer.drop}, {"again_s", answer.again_s}});
 }
 
 Result<Results> decode_results(std::string_view text) {
@@ -336,6 +358,21 @@ std::string encode(const RaceList& list) {
                      {"first_seen_ms", row.first_seen_ms},
                      {"last_seen_ms", row.last_seen_ms}});
   return dump({{"total", list.total}, {"races", std::move(races)}});
+}
+
+std::string encode(const HookBody& body) {
+  return dump({{"id", body.id},
+               {"event", body.event},
+               {"program", body.program},
+               {"number", body.number},
+               {"race", body.race},
+               {"title", body.title},
+               {"where", body.where},
+               {"basis", body.basis},
+               {"claimed_by", body.claimed_by},
+               {"consequence", body.consequence},
+               {"owner", body.owner},
+               {"at_ms", body.at_ms}});
 }
 
 Result<Problem> decode_problem(std::string_view text) {

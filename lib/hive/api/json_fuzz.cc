@@ -15,6 +15,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     if (auto again = api::decode_results(api::encode(*results)); !again) std::abort();
   if (auto answer = api::decode_poll_answer(text); answer)
     if (auto again = api::decode_poll_answer(api::encode(*answer)); !again) std::abort();
+  (void)api::decode_edit(text);
   (void)api::decode_race_list(text);
   (void)api::decode_problem(text);
   return 0;

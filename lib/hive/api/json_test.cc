@@ -85,6 +85,17 @@ TEST(HiveApi, unknown_fields_are_ignored) {
   EXPECT_EQ(poll.value().instance, "a");
 }
 
+TEST(HiveApi, what_a_person_says_about_a_race) {
+  auto edit =
+      decode_edit(R"({"comment":"c","owner":"","state":"suppressed","reason":"r","days":2.5})");
+  ASSERT_TRUE(edit.ok()) << edit.error().message;
+  EXPECT_EQ(*edit, (Edit{"c", "", "suppressed", "r", 2.5}));
+  for (const char* text :
+       {"{}", R"({"state":"gone"})", R"({"state":"suppressed"})", R"({"comment":5})",
+        R"({"state":"open","days":-1})", R"({"state":"open","days":1e300})"})
+    EXPECT_FALSE(decode_edit(text).ok()) << text;
+}
+
 TEST(HiveApi, hostile_messages_are_refused) {
   const std::string deep = R"({"instance":"a","x":)" + std::string(100000, '[');
   const std::string wide = R"({"instance":"a","x":[)" + std::string(200000, ',') + "]}";

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 namespace deadheat::hive::api {
 
 inline constexpr uint32_t kVersion = 1;
+inline constexpr uint32_t kOldestVersion = 1;  // that this hive still understands
 inline constexpr char kVersionHeader[] = "Deadheat-Api-Version";
 
 // An instance asks for work, and says what it holds and how it fares.
@@ -26,6 +28,7 @@ struct Poll {
   uint32_t room = 1;                 // jobs that it would take
   uint32_t wait_s = 0;               // how long the hive may let it wait for one
   uint32_t spent_ppm = 0;            // share of its time that validation took
+  uint32_t budget_ppm = 0;           // share that the user allows; 0: no limit
   uint64_t dropped = 0;              // results that a full spool lost, since the agent began
   friend bool operator==(const Poll&, const Poll&) = default;
 };
@@ -45,6 +48,7 @@ struct Job {
 struct PollAnswer {
   std::vector<Job> jobs;
   std::vector<std::string> drop;  // jobs to end at once: decided, reassigned or not known
+  uint32_t again_s = 0;           // ask again after so long; 0: when you like
   friend bool operator==(const PollAnswer&, const PollAnswer&) = default;
 };
 
@@ -88,6 +92,16 @@ struct PushAnswer {
   friend bool operator==(const PushAnswer&, const PushAnswer&) = default;
 };
 
+// What a person says about a race; what is absent stays as it is.
+struct Edit {
+  std::string comment;
+  std::optional<std::string> owner;
+  std::string state;   // open, fixed, stale, suppressed; empty: as it is
+  std::string reason;  // why; a suppression must have one
+  double days = 0;     // how long it is suppressed; 0: until somebody says otherwise
+  friend bool operator==(const Edit&, const Edit&) = default;
+};
+
 // A row of the list of races.
 struct RaceRow {
   uint64_t number = 0;
@@ -103,6 +117,14 @@ struct RaceList {
   uint64_t total = 0;  // that match the filter
   std::vector<RaceRow> races;
   friend bool operator==(const RaceList&, const RaceList&) = default;
+};
+
+// What a web hook is told about a race that became true, or was proved.
+struct HookBody {
+  std::string id, event, program, race, title, where, basis, consequence, owner;
+  uint64_t number = 0;
+  uint32_t claimed_by = 0;
+  int64_t at_ms = 0;
 };
 
 struct Problem {

@@ -32,7 +32,12 @@ std::optional<Choice> choose(std::span<const Offer> offers, std::span<const Trie
 
 double stride(const Offer& offer, const Policy& policy) {
   if (offer.state == model::VerdictState::kLikelyFalsePositive) return policy.rare;
-  double stride = offer.state == model::VerdictState::kTrueRace ? policy.claimed : 1;
+  // A claim calls for others' answers. After so many it is a race like any other, or a few liars
+  // who claim everything would take the fleet's time for ever.
+  constexpr uint64_t kEnoughAnswers = 40;
+  const bool new_claim = offer.state == model::VerdictState::kTrueRace &&
+                         offer.answered[0] + offer.answered[1] < kEnoughAnswers;
+  double stride = new_claim ? policy.claimed : 1;
   if (offer.severe) stride *= policy.severe;
   return stride;
 }

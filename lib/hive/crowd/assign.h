@@ -27,6 +27,7 @@ struct Policy {
   double rare = 20;           // a likely false positive is given out once in so many turns
   double claimed = 0.25;      // a claimed race four times as often as others
   double severe = 0.5;        // one with a consequence
+  double controls = 0.05;     // share of jobs whose answer is known, if there are such races
 };
 
 // A race as the store offers it; offers come by turn, then at random.

@@ -127,6 +127,16 @@ TEST(Assign, proved_races_are_not_given_out) {
   EXPECT_EQ(choice->index, 1U);
 }
 
+TEST(Assign, a_claim_is_given_out_often_until_many_answered) {
+  const Policy policy;
+  Offer offer;
+  EXPECT_EQ(stride(offer, policy), 1);
+  offer.state = VerdictState::kTrueRace;
+  EXPECT_EQ(stride(offer, policy), policy.claimed);
+  offer.answered[0] = offer.answered[1] = 20;
+  EXPECT_EQ(stride(offer, policy), 1) << "who claims everything does not keep the fleet busy";
+}
+
 TEST(Assign, outliers_are_left_alone) {
   const Load average = {1000, 10, 1};
   EXPECT_FALSE(overloaded({1500, 10, 1}, average));

@@ -1,8 +1,10 @@
 #include "lib/hive/crowd/judge.h"
 
-#include <map>
+#include <algorithm>
+#include <vector>
 
 #include "lib/base/text.h"
+#include "lib/hive/crowd/claim.h"
 
 namespace deadheat::hive::crowd {
 namespace {
@@ -15,14 +17,8 @@ bool says_unordered(Proof proof) {
   return proof == Proof::kHappensBefore || proof == Proof::kCoEnabled || proof == Proof::kCollision;
 }
 
-// An agent's proof is a claim. What the proof implied about order is said outright, because a claim
-// implies nothing.
 Evidence as_claim(Evidence e, const std::string& credential, const Rules& rules) {
-  if (model::basis_of(e.proof) > model::Basis::kClaimed) {
-    if (e.ordered == model::Ordered::kUnknown && says_unordered(e.proof))
-      e.ordered = model::Ordered::kNo;
-    e.proof = Proof::kAgentClaim;
-  }
+  make_claim(e);
   e.source = credential;
   e.execution = credential + "/" + std::to_string(execution_slot(e.execution, rules));
   e.repetitions = 1;  // and so is the number of its runs
@@ -31,31 +27,45 @@ Evidence as_claim(Evidence e, const std::string& credential, const Rules& rules)
 
 }  // namespace
 
+void make_claim(Evidence& evidence) {
+  if (model::basis_of(evidence.proof) <= model::Basis::kClaimed) return;
+  if (evidence.ordered == model::Ordered::kUnknown && says_unordered(evidence.proof))
+    evidence.ordered = model::Ordered::kNo;
+  evidence.proof = Proof::kAgentClaim;
+}
+
 uint32_t execution_slot(std::string_view execution, const Rules& rules) {
   return static_cast<uint32_t>(stable_hash(execution) % rules.executions_of_one);
 }
 
 Judgement judge(std::span<const Said> said, model::CandidateKind kind, const Rules& rules) {
+  std::vector<const Said*> sorted;
+  sorted.reserve(said.size());
+  for (const Said& one : said) sorted.push_back(&one);
+  // By credential, in the order in which they came.
+  std::sort(sorted.begin(), sorted.end(), [](const Said* a, const Said* b) {
+    return a->credential != b->credential ? a->credential < b->credential : a < b;
+  });
   std::vector<Evidence> all;
-  std::map<std::string, std::vector<Evidence>> by_credential;
-  std::map<std::string, bool> trusted;
-  for (const Said& one : said) {
-    Evidence e = one.trusted ? one.evidence : as_claim(one.evidence, one.credential, rules);
+  all.reserve(said.size());
+  for (const Said* one : sorted) {
+    Evidence e = one->trusted ? one->evidence : as_claim(one->evidence, one->credential, rules);
     // Ids are unique for their credential only.
-    e.id = one.credential + "/" + e.id;
-    if (!e.withdraws.empty()) e.withdraws = one.credential + "/" + e.withdraws;
-    by_credential[one.credential].push_back(e);
-    trusted[one.credential] = one.trusted;
+    e.id = one->credential + "/" + e.id;
+    if (!e.withdraws.empty()) e.withdraws = one->credential + "/" + e.withdraws;
     all.push_back(std::move(e));
   }
   Judgement judgement;
   bool trusted_against = false;
-  for (const auto& [credential, evidence] : by_credential) {
-    const VerdictState state = model::fold(evidence, kind).state;
-    if (state == VerdictState::kTrueRace && !trusted[credential]) ++judgement.claimed_by;
+  for (size_t from = 0, to = 0; from < sorted.size(); from = to) {
+    while (to < sorted.size() && sorted[to]->credential == sorted[from]->credential) ++to;
+    const std::span<const Evidence> its(all.data() + from, to - from);
+    const VerdictState state = model::fold(its, kind).state;
+    const bool trusted = sorted[from]->trusted;
+    if (state == VerdictState::kTrueRace && !trusted) ++judgement.claimed_by;
     if (state != VerdictState::kLikelyFalsePositive) continue;
     ++judgement.against;
-    trusted_against |= trusted[credential];
+    trusted_against |= trusted;
   }
   judgement.verdict = model::fold(all, kind);
   model::Verdict& verdict = judgement.verdict;

@@ -30,7 +30,7 @@ struct ServerOptions {
 // Kept by the server for a parked request, for the handler's use; zeroes at its first call.
 struct Turn {
   uint64_t calls = 0;
-  int64_t began_ms = 0;
+  int64_t began_ms = 0, looked_ms = 0;
   uint64_t seen = 0;
 };
 

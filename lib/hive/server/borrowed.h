@@ -30,6 +30,5 @@ class Service::Borrowed {
 };
 
 http::Response problem(int status, const std::string& error, const std::string& hint = "");
-http::Response broken(const Error& error);  // 503: the database
 
 }  // namespace deadheat::hive::server

@@ -1,4 +1,5 @@
 // One function a route of the API.
+#include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -6,7 +7,10 @@
 #include "lib/hive/api/json.h"
 #include "lib/hive/server/borrowed.h"
 #include "lib/hive/server/credentials.h"
+#include "lib/hive/server/moved_json.h"
+#include "lib/hive/server/reply.h"
 #include "lib/model/json.h"
+#include "lib/report/html_part.h"
 #include "lib/report/report.h"
 #include "lib/report/writers.h"
 
@@ -15,25 +19,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-http::Response ok(std::string body) {
-  http::Response response;
-  response.body = std::move(body);
-  return response;
-}
-
-http::Response ok(const Json& document) {
-  return ok(document.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
-
-http::Response bad(const Error& error) { return problem(400, error.message, error.hint); }
-
 uint64_t number_of(const std::string& text, uint64_t otherwise) {
   if (text.empty() || text.size() > 18 || text.find_first_not_of("0123456789") != std::string::npos)
     return otherwise;
   return std::strtoull(text.c_str(), nullptr, 10);
 }
-
-std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
 
 }  // namespace
 
@@ -42,12 +32,36 @@ std::optional<http::Response> Service::jobs(const Caller& caller, const http::Re
   const auto poll = api::decode_poll(request.body);
   if (!poll) return bad(poll.error());
   turn.seen = changes_;
+  turn.looked_ms = now_ms();
   auto answer = Borrowed(*this)->poll(caller.program, caller.who(), poll.value(), now_ms());
   if (!answer) return broken(answer.error());
   const auto wait_ms = int64_t{std::min(poll.value().wait_s, options_.most_wait_s)} * 1000;
   const bool nothing = answer.value().jobs.empty() && answer.value().drop.empty();
   if (nothing && now_ms() - turn.began_ms < wait_ms) return std::nullopt;
+  answer->again_s = again_s(caller.program);
   return ok(api::encode(answer.value()));
+}
+
+// A fleet that is too large to ask all the time asks as often as the hives can bear.
+uint32_t Service::again_s(const std::string& program) {
+  constexpr int64_t kFresh_ms = 30'000, kActive_ms = 3'600'000;
+  const int64_t now = now_ms();
+  {
+    const std::lock_guard lock(mutex_);
+    const auto known = fleets_.find(program);
+    if (known != fleets_.end() && std::abs(now - known->second.second) < kFresh_ms)
+      return pace(known->second.first);
+  }
+  auto counted = Borrowed(*this)->fleet_size(program, now - kActive_ms);
+  const int64_t instances = counted ? counted.value() : 0;
+  const std::lock_guard lock(mutex_);
+  fleets_[program] = {instances, now};
+  return pace(instances);
+}
+
+uint32_t Service::pace(int64_t instances) const {
+  const double each_s = static_cast<double>(instances) / options_.polls_per_s;
+  return each_s > options_.most_wait_s ? static_cast<uint32_t>(std::min(each_s, 3600.0)) : 0;
 }
 
 http::Response Service::results(const Caller& caller, const http::Request& request) {
@@ -63,7 +77,13 @@ http::Response Service::results(const Caller& caller, const http::Request& reque
 http::Response Service::push(const Caller& caller, const http::Request& request) {
   const auto file = model::from_json(request.body);
   if (!file) return bad(file.error());
-  auto answer = Borrowed(*this)->push(caller.program, caller.who(), file.value(), now_ms());
+  const std::string scan_of = request.parameter("scan_of");
+  if (scan_of.size() > api::kMostText) return problem(400, "scan_of: too long");
+  if (!scan_of.empty() && file.value().findings.empty())
+    return problem(400, "a scan that lists nothing would close every race",
+                   "push without --scan-of, or close races by hand");
+  auto answer =
+      Borrowed(*this)->push(caller.program, caller.who(), file.value(), now_ms(), scan_of);
   if (!answer) return broken(answer.error());
   ++changes_;
   return ok(api::encode(answer.value()));
@@ -77,6 +97,8 @@ http::Response Service::list(const Caller& caller, const http::Request& request)
   query.sort = request.parameter("sort");
   query.offset = number_of(request.parameter("offset"), 0);
   query.limit = number_of(request.parameter("limit"), query.limit);
+  if (const Status ended = Borrowed(*this)->end_suppressions(caller.program, now_ms()); !ended)
+    return broken(ended.error());
   auto answer = Borrowed(*this)->races(caller.program, query);
   if (!answer) return broken(answer.error());
   return ok(api::encode(answer.value()));
@@ -92,16 +114,45 @@ http::Response Service::show(const Caller& caller, const http::Request& request)
   row.races.push_back(found.row);
   model::FindingsFile file;
   file.findings.push_back(found.finding);
-  Json history = Json::array();
+  Json history = Json::array(), over_time = Json::array();
   for (const store::RaceEvent& event : found.history)
-    history.push_back({{"at_ms", event.at_ms}, {"what", event.what}, {"detail", event.detail}});
+    history.push_back({{"at_ms", event.at_ms},
+                       {"what", event.what},
+                       {"detail", event.detail},
+                       {"who", event.who}});
+  for (const store::EvidenceCount& one : found.over_time)
+    over_time.push_back({{"at_ms", one.at_ms}, {"outcome", one.outcome}, {"count", one.count}});
+  const report::Report shown = report::build_report(file, {});
+  // Races between processes that did no harm are no entries of a report.
+  const auto& entries = shown.entries.empty() ? shown.harmless : shown.entries;
   return ok(Json{{"race", Json::parse(api::encode(row))["races"][0]},
+                 {"reason", found.reason},
+                 {"until_ms", found.until_ms},
                  {"findings", Json::parse(model::to_json(file), nullptr, false)},
-                 {"text", report::write_text(report::build_report(file, {}), {})},
+                 {"text", report::write_text(shown, {})},
+                 {"html", entries.empty() ? "" : report::html_finding(entries[0], "race")},
+                 {"over_time", std::move(over_time)},
                  {"history", std::move(history)}});
 }
 
-http::Response Service::all(const Caller& caller, const http::Request&) {
+http::Response Service::edit(const Caller& caller, const http::Request& request) {
+  const auto edit = api::decode_edit(request.body);
+  if (!edit) return bad(edit.error());
+  auto done =
+      Borrowed(*this)->edit(caller.program, number_of(last_part(request.path), UINT64_MAX >> 1),
+                            caller.who(), edit.value(), now_ms());
+  if (!done) return broken(done.error());
+  if (!done.value()) return problem(404, "no such race", "/api/v1/findings lists them");
+  ++changes_;
+  return ok(std::string("{}"));
+}
+
+http::Response Service::all(const Caller& caller, const http::Request& request) {
+  if (!request.parameter("people").empty()) {
+    auto races = Borrowed(*this)->moved(caller.program);
+    if (!races) return broken(races.error());
+    return ok(encode_moved(races.value()));
+  }
   auto file = Borrowed(*this)->all_findings(caller.program);
   if (!file) return broken(file.error());
   return ok(model::to_json(file.value()));
@@ -118,6 +169,7 @@ http::Response Service::fleet(const Caller& caller, const http::Request&) {
                     {"build_id", one.build_id},
                     {"version", one.version},
                     {"spent_ppm", one.spent_ppm},
+                    {"budget_ppm", one.budget_ppm},
                     {"dropped", one.dropped},
                     {"jobs", one.jobs},
                     {"timeouts", one.timeouts},
@@ -128,17 +180,18 @@ http::Response Service::fleet(const Caller& caller, const http::Request&) {
 }
 
 http::Response Service::trends(const Caller& caller, const http::Request&) {
-  constexpr size_t kMost = 10'000;
-  auto changes = Borrowed(*this)->verdict_changes(caller.program, kMost);
-  if (!changes) return broken(changes.error());
+  constexpr size_t kPoints = 200;
+  auto points = Borrowed(*this)->trend(caller.program, kPoints);
+  if (!points) return broken(points.error());
   Json list = Json::array();
-  for (const store::RaceEvent& event : changes.value())
-    list.push_back({{"at_ms", event.at_ms}, {"what", event.what}, {"detail", event.detail}});
-  return ok(Json{{"changes", std::move(list)}});
+  for (const store::TrendPoint& point : points.value())
+    list.push_back(
+        {{"at_ms", point.at_ms}, {"open", point.open}, {"true_races", point.true_races}});
+  return ok(Json{{"points", std::move(list)}});
 }
 
-http::Response Service::status(const Caller& caller, const http::Request&) {
-  auto totals = Borrowed(*this)->totals(caller.program);
+http::Response Service::status(const Caller& caller, const http::Request& request) {
+  auto totals = Borrowed(*this)->totals(caller.program, !request.parameter("brief").empty());
   if (!totals) return broken(totals.error());
   return ok(Json{{"program", caller.program},
                  {"role", name(caller.token.role)},

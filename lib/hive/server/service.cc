@@ -10,6 +10,7 @@
 #include "lib/hive/server/borrowed.h"
 #include "lib/hive/server/credentials.h"
 #include "lib/hive/web/page.h"
+#include "lib/report/html_part.h"
 
 namespace deadheat::hive::server {
 namespace {
@@ -67,9 +68,11 @@ http::Response problem(int status, const std::string& error, const std::string& 
   return response;
 }
 
-http::Response broken(const Error& error) {
-  // The text may name files and statements of ours: it goes to the log, not to the caller.
-  (void)error;
+// The text may name files and statements of ours: it goes to the log, not to the caller.
+http::Response Service::broken(const Error& error) const {
+  if (options_.log)
+    options_.log("{\"at_ms\":" + std::to_string(now_ms()) + ",\"error\":" +
+                 json_text(error.message) + ",\"hint\":" + json_text(error.hint) + "}");
   return problem(503, "the hive cannot do this now", "try again later; the hive's log says why");
 }
 
@@ -90,9 +93,19 @@ const std::vector<Service::Route>& Service::routes() {
       {"POST", "/api/v1/findings", Role::kDeveloper, api::kMostFindingsBytes, true, &Service::push},
       {"GET", "/api/v1/findings", Role::kDeveloper, 0, false, &Service::list},
       {"GET", "/api/v1/findings/", Role::kDeveloper, 0, false, &Service::show},
+      {"POST", "/api/v1/findings/", Role::kDeveloper, api::kMostBytes, true, &Service::edit},
       {"GET", "/api/v1/export", Role::kDeveloper, 0, false, &Service::all},
       {"GET", "/api/v1/fleet", Role::kDeveloper, 0, false, &Service::fleet},
       {"GET", "/api/v1/trends", Role::kDeveloper, 0, false, &Service::trends},
+      {"POST", "/api/v1/controls/", Role::kAdmin, api::kMostBytes, true, &Service::control},
+      {"GET", "/api/v1/suspects", Role::kAdmin, 0, false, &Service::suspects},
+      {"GET", "/api/v1/versions", Role::kDeveloper, 0, false, &Service::versions},
+      {"POST", "/api/v1/owners", Role::kDeveloper, api::kMostBytes, true, &Service::owners},
+      {"POST", "/api/v1/builds/", Role::kDeveloper, api::kMostBuildBytes, true,
+       &Service::add_build},
+      {"GET", "/api/v1/builds", Role::kAgent, 0, false, &Service::builds},
+      {"GET", "/api/v1/builds/", Role::kAgent, 0, false, &Service::build},
+      {"POST", "/api/v1/import", Role::kAdmin, api::kMostFindingsBytes, true, &Service::import},
       {"GET", "/api/v1/status", Role::kAgent, 0, false, &Service::status},
       {"GET", "/api/v1/tokens", Role::kAdmin, 0, false, &Service::tokens},
       {"POST", "/api/v1/tokens", Role::kAdmin, api::kMostBytes, false, &Service::add_token},
@@ -136,6 +149,12 @@ int64_t Service::now_ms() const {
   return std::chrono::duration_cast<std::chrono::milliseconds>(
              std::chrono::system_clock::now().time_since_epoch())
       .count();
+}
+
+// Another hive over the same database may have changed something: a parked poll looks now and then.
+bool Service::elsewhere(const http::Turn& turn) const {
+  constexpr int64_t kEvery_ms = 2000;
+  return store::is_postgres(options_.database) && now_ms() - turn.looked_ms >= kEvery_ms;
 }
 
 const Service::Route* Service::route_of(const http::Request& request, bool& known_path) const {
@@ -191,6 +210,7 @@ std::variant<Service::Caller, Service::Refused> Service::identify(const http::Re
     return Refused{401, "no credential", "send a token: Authorization: Bearer PROGRAM:ID:SECRET"};
   }
   auto found = Borrowed(*this)->find_token(program, id);
+  if (!found) (void)broken(found.error());
   if (!found) return Refused{503, "the hive cannot do this now", "try again later"};
   if (!found.value() || (!caller.cookie && !same(hash_of(secret), found.value()->secret_hash)) ||
       found.value()->revoked_ms != 0 ||
@@ -208,6 +228,19 @@ std::variant<Service::Caller, Service::Refused> Service::identify(const http::Re
   return caller;
 }
 
+// A caller that names no version is one of the first, or a person with curl.
+std::optional<http::Response> Service::other_version(const http::Request& request) {
+  const std::string said = request.header("deadheat-api-version");
+  if (said.empty()) return std::nullopt;
+  const bool number = said.size() < 6 && said.find_first_not_of("0123456789") == std::string::npos;
+  const uint64_t version = number ? std::strtoull(said.c_str(), nullptr, 10) : 0;
+  if (version >= api::kOldestVersion && version <= api::kVersion) return std::nullopt;
+  return problem(426,
+                 "this hive speaks version " + std::to_string(api::kVersion) +
+                     " of the API, the caller another one",
+                 version > api::kVersion ? "update the hive" : "update deadheat where it calls");
+}
+
 http::Admission Service::admit(const http::Request& request) {
   http::Admission admission;
   if (request.path == "/signin") {
@@ -220,6 +253,11 @@ http::Admission Service::admit(const http::Request& request) {
   constexpr uint64_t kUnasked = 4096;  // read, so that the answer can say what is wrong
   if (route == nullptr || route->most_bytes == 0) {
     admission.most_bytes = kUnasked;
+    return admission;
+  }
+  if (auto other = other_version(request)) {
+    add_safety(*other);
+    admission.refused = std::move(other);
     return admission;
   }
   // A large body is read only from those who may send it.
@@ -247,12 +285,18 @@ std::optional<http::Response> Service::serve(const http::Request& request, http:
     response = http::Response{200, "text/plain", "ok\n"};
   } else if (request.path == "/signin" && request.method == "POST") {
     response = sign_in(request);
+  } else if (request.path == "/signout" && request.method == "POST") {
+    response = sign_out(request);
   } else if (const web::File* file = web::find(request.path); file != nullptr) {
     response = http::Response{200, std::string(file->type), std::string(file->content)};
+  } else if (request.path == "/report.css") {
+    response = http::Response{200, "text/css; charset=utf-8", std::string(report::html_style())};
   } else if (route == nullptr) {
     response = known ? problem(405, "this path knows no " + request.method.substr(0, 16))
                      : problem(404, "no such path", "docs/formats/hive-api.yaml lists them");
-  } else if (turn.calls > 0 && turn.seen == changes_ &&
+  } else if (auto other = other_version(request)) {
+    response = std::move(other);
+  } else if (turn.calls > 0 && turn.seen == changes_ && !elsewhere(turn) &&
              now_ms() - turn.began_ms < int64_t{options_.most_wait_s} * 1000) {
     return std::nullopt;  // parked, and nothing has changed
   } else {
@@ -319,6 +363,16 @@ http::Response Service::sign_in(const http::Request& request) {
                         make_session(caller.token, now_ms() + kSession_ms, session_secret_) +
                         "; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200" +
                         (options_.secure_cookies ? "; Secure" : ""));
+  return response;
+}
+
+http::Response Service::sign_out(const http::Request& request) {
+  if (request.header(kGuard).empty() || !from_here(request))
+    return problem(403, "this request does not come from the hive's page");
+  http::Response response;
+  response.body = "{}";
+  response.headers.emplace_back(
+      "Set-Cookie", std::string(kCookie) + "=; Path=/; HttpOnly; SameSite=Strict; Max-Age=0");
   return response;
 }
 

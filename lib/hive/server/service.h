@@ -20,6 +20,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/hive/http/client.h"
 #include "lib/hive/http/server.h"
 #include "lib/hive/store/store.h"
 
@@ -30,6 +31,7 @@ struct ServiceOptions {
   int stores = 2;
   double requests_per_s = 50, burst = 200;  // of a credential; of a peer without one
   uint32_t most_wait_s = 25;                // of a long poll
+  double polls_per_s = 100;                 // of a program's whole fleet
   store::Settings settings;
   bool secure_cookies = false;
   std::function<int64_t()> now_ms;              // empty: the system's clock
@@ -43,6 +45,8 @@ class Service {
   http::Handlers handlers();
   http::Admission admit(const http::Request& request);
   std::optional<http::Response> serve(const http::Request& request, http::Turn& turn);
+  // Makes one call of a web hook, if one is due. False: none is.
+  bool call_hook(const http::Client& settings);
 
  private:
   struct Caller {
@@ -62,8 +66,13 @@ class Service {
   static const std::vector<Route>& routes();
   const Route* route_of(const http::Request& request, bool& known_path) const;
   std::variant<Caller, Refused> identify(const http::Request& request, store::Role least);
+  static std::optional<http::Response> other_version(const http::Request& request);
   bool too_often(const std::string& who);
+  bool elsewhere(const http::Turn& turn) const;
+  http::Response broken(const Error& error) const;  // 503: the database
   int64_t now_ms() const;
+  uint32_t again_s(const std::string& program);
+  uint32_t pace(int64_t instances) const;
   void note(const http::Request& request, int status, const std::string& credential,
             const http::Turn& turn);
 
@@ -73,9 +82,18 @@ class Service {
   http::Response push(const Caller& caller, const http::Request& request);
   http::Response list(const Caller& caller, const http::Request& request);
   http::Response show(const Caller& caller, const http::Request& request);
+  http::Response edit(const Caller& caller, const http::Request& request);
   http::Response all(const Caller& caller, const http::Request& request);
   http::Response fleet(const Caller& caller, const http::Request& request);
   http::Response trends(const Caller& caller, const http::Request& request);
+  http::Response control(const Caller& caller, const http::Request& request);
+  http::Response suspects(const Caller& caller, const http::Request& request);
+  http::Response versions(const Caller& caller, const http::Request& request);
+  http::Response owners(const Caller& caller, const http::Request& request);
+  http::Response add_build(const Caller& caller, const http::Request& request);
+  http::Response builds(const Caller& caller, const http::Request& request);
+  http::Response build(const Caller& caller, const http::Request& request);
+  http::Response import(const Caller& caller, const http::Request& request);
   http::Response status(const Caller& caller, const http::Request& request);
   http::Response tokens(const Caller& caller, const http::Request& request);
   http::Response add_token(const Caller& caller, const http::Request& request);
@@ -83,6 +101,7 @@ class Service {
   http::Response audit(const Caller& caller, const http::Request& request);
   http::Response metrics(const Caller& caller, const http::Request& request);
   http::Response sign_in(const http::Request& request);
+  http::Response sign_out(const http::Request& request);
 
   struct Bucket {
     double tokens = 0;
@@ -95,6 +114,7 @@ class Service {
   std::condition_variable free_store_;
   std::vector<std::unique_ptr<store::Store>> stores_;
   std::map<std::string, Bucket> buckets_;
+  std::map<std::string, std::pair<int64_t, int64_t>> fleets_;  // instances, counted when
   std::atomic<uint64_t> changes_ = 1;  // whenever a parked poll may find something
   std::atomic<uint64_t> requests_ = 0, refused_ = 0, results_ = 0;
 };

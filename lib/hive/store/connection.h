@@ -36,9 +36,15 @@ class Connection {
   // Several statements without parameters.
   virtual Status script(const std::string& sql) = 0;
   virtual Status backup(const std::string& path) = 0;
+  // The last transaction failed only because another one was in its way: it may be tried again.
+  virtual bool collided() const { return false; }
 };
 
 // `create`: make the file if there is none. ":memory:" is a database of its own.
 Result<std::unique_ptr<Connection>> open_sqlite(const std::string& path, bool create);
+Result<std::unique_ptr<Connection>> open_postgres(const std::string& url);
+// postgresql://... or a file.
+bool is_postgres(const std::string& where);
+Result<std::unique_ptr<Connection>> open_connection(const std::string& where, bool create);
 
 }  // namespace deadheat::hive::store

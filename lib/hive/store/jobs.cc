@@ -37,13 +37,23 @@ class Desk {
   }
 
  private:
+  // An agent knows the build, not its version; the hive has that with the build.
+  std::string version() {
+    if (!poll_.version.empty() || poll_.build_id.empty()) return poll_.version;
+    const auto rows = on_.run("SELECT version FROM builds WHERE program=$1 AND build_id=$2",
+                              {program_, poll_.build_id});
+    return rows.empty() ? "" : rows[0].text(0);
+  }
+
   void meet() {
     on_.run(
-        "INSERT INTO instances VALUES($1,$2,$3,$4,$5,$6,$7,0,0,$8,$8) ON CONFLICT(program, "
-        "credential, id) DO UPDATE SET build_id=$4, version=$5, spent_ppm=$6, dropped=$7, "
-        "last_ms=$8",
-        {program_, who_.credential, poll_.instance, poll_.build_id, poll_.version,
-         int64_t{poll_.spent_ppm}, static_cast<int64_t>(poll_.dropped & INT64_MAX), now_ms_});
+        "INSERT INTO instances(program,credential,id,build_id,version,spent_ppm,dropped,jobs,"
+        "timeouts,first_ms,last_ms,budget_ppm) VALUES($1,$2,$3,$4,$5,$6,$7,0,0,$8,$8,$9) ON "
+        "CONFLICT(program, credential, id) DO UPDATE SET build_id=$4, version=$5, spent_ppm=$6, "
+        "dropped=$7, last_ms=$8, budget_ppm=$9",
+        {program_, who_.credential, poll_.instance, poll_.build_id, version(),
+         int64_t{poll_.spent_ppm}, static_cast<int64_t>(poll_.dropped & INT64_MAX), now_ms_,
+         int64_t{poll_.budget_ppm}});
   }
 
   // The race's turn goes back by what the lease had cost: it is given out again soon.
@@ -71,13 +81,14 @@ class Desk {
   int64_t look_at_held() {
     int64_t kept = 0;
     for (const Row& row : on_.run(
-             "SELECT j.id, j.number, j.stride, r.proved, r.state FROM jobs j JOIN races r ON "
+             "SELECT j.id, j.number, j.stride, r.proved, r.state, r.control FROM jobs j JOIN races "
+             "r ON "
              "r.program=j.program AND r.number=j.number WHERE j.program=$1 AND j.credential=$2 AND "
              "j.instance=$3 AND j.state='leased'",
              {program_, who_.credential, poll_.instance})) {
       const bool holds =
           std::find(poll_.holding.begin(), poll_.holding.end(), row.text(0)) != poll_.holding.end();
-      const bool over = row.number(3) != 0 || row.text(4) != "open";
+      const bool over = row.text(5).empty() && (row.number(3) != 0 || row.text(4) != "open");
       if (holds && !over) {
         on_.run("UPDATE jobs SET expires_ms=$3 WHERE program=$1 AND id=$2",
                 {program_, row.text(0), now_ms_ + settings_.lease_ms});
@@ -112,6 +123,12 @@ class Desk {
   }
 
   bool lease() {
+    if (!controls_) {
+      const auto any =
+          on_.run("SELECT 1 FROM races WHERE program=$1 AND control<>'' LIMIT 1", {program_});
+      controls_ = !any.empty();
+    }
+    if (*controls_ && random_.chance(settings_.policy.controls) && lease_control()) return true;
     std::vector<crowd::Offer> offers;
     std::vector<crowd::Tried> tried;
     std::vector<Row> rows = on_.run(
@@ -119,7 +136,7 @@ class Desk {
         "r.answered_alternate, r.promoted, t.tau_primary, t.tau_alternate, t.tries_primary, "
         "t.tries_alternate, t.done_primary, t.done_alternate FROM races r LEFT JOIN tried t ON "
         "t.program=r.program AND t.number=r.number AND t.credential=$2 AND t.instance=$3 "
-        "WHERE r.program=$1 AND r.proved=0 AND r.state='open' AND r.kind IN "
+        "WHERE r.program=$1 AND r.proved=0 AND r.state='open' AND r.control='' AND r.kind IN "
         "('data_race','collision') AND NOT (coalesce(t.done_primary,0)=1 AND "
         "coalesce(t.done_alternate,0)=1) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE "
         "j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' AND "
@@ -148,6 +165,26 @@ class Desk {
     const auto choice = crowd::choose(offers, tried, settings_.policy, random_);
     if (!choice) return false;
     give(offers[choice->index], *choice, rows[choice->index].number(6) != 0);
+    return !on_.failed();
+  }
+
+  // A random one, as if it were new here: the first tau, either order.
+  bool lease_control() {
+    const auto rows = on_.run(
+        "SELECT r.number FROM races r WHERE r.program=$1 AND r.control<>'' AND NOT EXISTS (SELECT "
+        "1 "
+        "FROM jobs j WHERE j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' "
+        "AND j.number=r.number) ORDER BY r.turn, r.shuffle LIMIT 1" +
+            std::string(on_.postgres() ? " FOR UPDATE OF r SKIP LOCKED" : ""),
+        {program_, who_.credential, poll_.instance});
+    if (rows.empty()) return false;
+    crowd::Offer offer;
+    offer.number = static_cast<uint64_t>(rows[0].number(0));
+    crowd::Choice choice;
+    choice.order = random_.chance(0.5) ? model::Order::kAlternate : model::Order::kPrimary;
+    choice.tau_us = settings_.policy.first_us +
+                    static_cast<uint32_t>(random_.below(4)) * settings_.policy.step_us;
+    give(offer, choice, false);
     return !on_.failed();
   }
 
@@ -189,12 +226,19 @@ class Desk {
   int64_t now_ms_;
   api::PollAnswer answer_;
   std::vector<std::string> kept_;
+  std::optional<bool> controls_;  // whether there are any
 };
 
 }  // namespace
 
 Result<api::PollAnswer> Store::poll(const std::string& program, const Who& who,
                                     const api::Poll& poll, int64_t now_ms) {
+  if (const Status ended = end_suppressions(program, now_ms); !ended) return ended.error();
+  return retried(*connection_, [&] { return poll_once(program, who, poll, now_ms); });
+}
+
+Result<api::PollAnswer> Store::poll_once(const std::string& program, const Who& who,
+                                         const api::Poll& poll, int64_t now_ms) {
   Transaction on(*connection_);
   api::PollAnswer answer = Desk(on, program, who, poll, settings, random_, now_ms).serve();
   if (const Status committed = on.commit(); !committed) return committed.error();

@@ -35,7 +35,12 @@ class Clerk {
       return;
     }
     ++answer.accepted;
-    learn(result, job[0]);
+    if (result.outcome == model::Outcome::kRace)
+      reopen(on_, program_, job[0].number(0), who_.credential, version(), now_ms_);
+    // What the execution did afterwards is no further try.
+    const bool afterwards =
+        job[0].text(3) == "done" && result.consequence != model::ConsequenceKind::kNone;
+    if (!afterwards) learn(result, job[0]);
     if (job[0].text(3) == "leased") {
       on_.run("UPDATE jobs SET state='done' WHERE program=$1 AND id=$2", {program_, result.job});
       on_.run(
@@ -43,13 +48,22 @@ class Clerk {
           "AND number=$2",
           {program_, job[0].number(0)});
     }
-    touched.insert(job[0].number(0));
+    // Most answers of a fleet are NotSeen; no verdict depends on them.
+    if (result.outcome != model::Outcome::kNotSeen) touched.insert(job[0].number(0));
   }
 
   api::ResultsAnswer answer;
   std::set<int64_t> touched;
 
  private:
+  // That the instance runs.
+  std::string version() {
+    const auto rows =
+        on_.run("SELECT version FROM instances WHERE program=$1 AND credential=$2 AND id=$3",
+                {program_, who_.credential, instance_});
+    return rows.empty() ? "" : rows[0].text(0);
+  }
+
   // False: it is there already.
   bool keep(const api::JobResult& result, const Row& job) {
     // The largest tau is the hive's word; an agent whose own limit is lower did not try it.
@@ -117,11 +131,17 @@ class Clerk {
 
 Result<api::ResultsAnswer> Store::add_results(const std::string& program, const Who& who,
                                               const api::Results& results, int64_t now_ms) {
+  return retried(*connection_, [&] { return add_results_once(program, who, results, now_ms); });
+}
+
+Result<api::ResultsAnswer> Store::add_results_once(const std::string& program, const Who& who,
+                                                   const api::Results& results, int64_t now_ms) {
   Transaction on(*connection_);
+  hold_token(on, program, who);
   Clerk clerk(on, program, who, results.instance, settings, now_ms);
   for (const api::JobResult& result : results.results) clerk.take(result);
   for (const int64_t number : clerk.touched)
-    judge_again(on, program, number, settings.rules, now_ms);
+    judge_again(on, program, number, settings.rules, random_, now_ms);
   if (const Status committed = on.commit(); !committed) return committed.error();
   return clerk.answer;
 }

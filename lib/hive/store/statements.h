@@ -3,9 +3,11 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "lib/hive/crowd/owners.h"
 #include "lib/hive/store/connection.h"
 #include "lib/hive/store/store.h"
 
@@ -27,6 +29,9 @@ class Statements {
     if (!problem_) problem_ = std::move(error);
   }
   const Error& error() const { return *problem_; }
+  // The end of a SELECT whose rows nobody else may change before the transaction ends. SQLite has
+  // one writer at a time anyway.
+  std::string row_lock() const { return postgres() ? " FOR UPDATE" : ""; }
   bool postgres() const { return connection_.dialect() == Dialect::kPostgres; }
 
  protected:
@@ -66,16 +71,60 @@ class Transaction : public Statements {
   bool open_ = false;
 };
 
+// A transaction that another one was in the way of is taken again; each of ours does the same when
+// it runs twice.
+template <typename Once>
+auto retried(Connection& connection, Once once) {
+  constexpr int kMost = 20;
+  for (int i = 1;; ++i) {
+    auto done = once();
+    if (done || i >= kMost || !connection.collided()) return done;
+  }
+}
+
 // Parts of a transaction that several functions of the store share.
 void note_audit(Statements& on, const std::string& program, const std::string& who,
                 const std::string& what, const std::string& detail, int64_t now_ms);
-void note_history(Statements& on, const std::string& program, int64_t number,
-                  const std::string& what, const std::string& detail, int64_t now_ms);
+// Nobody revokes the token before the transaction ends: either its evidence is there when it is
+// withdrawn, or it comes later and is not counted.
+void hold_token(Statements& on, const std::string& program, const Who& who);
+// What happened to a race, and by how much it changed the numbers of open and of true ones.
+struct Change {
+  std::string what, detail, who = {};
+  int64_t open_delta = 0, true_delta = 0;
+};
+void note_history(Statements& on, const std::string& program, int64_t number, const Change& change,
+                  int64_t now_ms);
+// What one push said of one version.
+struct Scan {
+  std::string version;
+  std::set<int64_t> listed;
+  uint32_t added = 0;
+};
 // Folds the evidence that stands and writes the verdict into the race.
 void judge_again(Statements& on, const std::string& program, int64_t number,
-                 const crowd::Rules& rules, int64_t now_ms);
-// The evidence of a race that stands, each with who said it.
-std::vector<crowd::Said> evidence_of(Statements& on, const std::string& program, int64_t number);
+                 const crowd::Rules& rules, Random& random, int64_t now_ms);
+// A race that was thought fixed, or not seen any more, and happened again, is open; unless it
+// happened in a version before the one whose scan closed it (empty: not known).
+void reopen(Statements& on, const std::string& program, int64_t number, const std::string& who,
+            const std::string& version, int64_t now_ms);
+void set_state(Statements& on, const std::string& program, int64_t number, const std::string& from,
+               const std::string& to, const Change& change, int64_t until_ms, int64_t now_ms);
+// The place of a version in the program's history, from 1. 0: not known.
+int64_t version_step(Statements& on, const std::string& program, const std::string& version);
+// A scan of a whole version: which races it listed decides what is fixed, stale and open again.
+void take_scan(Statements& on, const std::string& program, const Scan& scan, const std::string& who,
+               int64_t now_ms);
+// The program's CODEOWNERS.
+crowd::Owners owners_of(Statements& on, const std::string& program);
+std::string owner_of(const crowd::Owners& owners, const model::Candidate& candidate);
+// A web hook's call for each hook of the program.
+void call_hooks(Statements& on, const std::string& program, int64_t number, Random& random,
+                int64_t now_ms);
+// The evidence of a race that stands, each with who said it. Most of a fleet's results are
+// NotSeen, which changes no verdict: `all` has them too.
+std::vector<crowd::Said> evidence_of(Statements& on, const std::string& program, int64_t number,
+                                     bool all);
 
 // The candidate and why finders suspect it; evidence has rows of its own.
 std::string to_document(const model::Finding& finding);

@@ -24,8 +24,16 @@ std::optional<Role> parse_role(std::string_view word) {
   return std::nullopt;
 }
 
+bool is_postgres(const std::string& where) {
+  return where.starts_with("postgresql://") || where.starts_with("postgres://");
+}
+
+Result<std::unique_ptr<Connection>> open_connection(const std::string& where, bool create) {
+  return is_postgres(where) ? open_postgres(where) : open_sqlite(where, create);
+}
+
 Result<std::unique_ptr<Store>> Store::open(const std::string& where, bool create, uint64_t seed) {
-  auto connection = open_sqlite(where, create);
+  auto connection = open_connection(where, create);
   if (!connection) return connection.error();
   if (create) {
     if (const auto migrated = migrate(*connection.value()); !migrated) return migrated.error();
@@ -53,12 +61,18 @@ void note_audit(Statements& on, const std::string& program, const std::string& w
          {program, step[0].number(0), now_ms, who, what, detail});
 }
 
-void note_history(Statements& on, const std::string& program, int64_t number,
-                  const std::string& what, const std::string& detail, int64_t now_ms) {
+void hold_token(Statements& on, const std::string& program, const Who& who) {
+  if (on.postgres())
+    on.run("SELECT 1 FROM tokens WHERE program=$1 AND id=$2 FOR SHARE", {program, who.credential});
+}
+
+void note_history(Statements& on, const std::string& program, int64_t number, const Change& change,
+                  int64_t now_ms) {
   on.run(
-      "INSERT INTO history SELECT $1,$2,coalesce(max(step),0)+1,$3,$4,$5 FROM history "
-      "WHERE program=$1 AND number=$2",
-      {program, number, now_ms, what, detail});
+      "INSERT INTO history(program,number,step,at_ms,what,detail,who,open_delta,true_delta) SELECT "
+      "$1,$2,coalesce(max(step),0)+1,$3,$4,$5,$6,$7,$8 FROM history WHERE program=$1 AND number=$2",
+      {program, number, now_ms, change.what, change.detail, change.who, change.open_delta,
+       change.true_delta});
 }
 
 std::string to_document(const model::Finding& finding) {
@@ -155,6 +169,11 @@ Result<std::vector<Token>> Store::tokens(const std::string& program) {
 
 Result<bool> Store::revoke(const std::string& program, const std::string& id,
                            const std::string& who, int64_t now_ms) {
+  return retried(*connection_, [&] { return revoke_once(program, id, who, now_ms); });
+}
+
+Result<bool> Store::revoke_once(const std::string& program, const std::string& id,
+                                const std::string& who, int64_t now_ms) {
   Transaction on(*connection_);
   const auto done = on.run(
       "UPDATE tokens SET revoked_ms=$3 WHERE program=$1 AND id=$2 AND revoked_ms=0 RETURNING id",
@@ -162,7 +181,8 @@ Result<bool> Store::revoke(const std::string& program, const std::string& id,
   if (!done.empty()) {
     const auto spoken = on.run(
         "SELECT DISTINCT number FROM evidence WHERE program=$1 AND credential=$2", {program, id});
-    for (const Row& row : spoken) judge_again(on, program, row.number(0), settings.rules, now_ms);
+    for (const Row& row : spoken)
+      judge_again(on, program, row.number(0), settings.rules, random_, now_ms);
     note_audit(on, program, who, "revoke",
                id + ", evidence about " + std::to_string(spoken.size()) + " races withdrawn",
                now_ms);

@@ -18,6 +18,7 @@
 #include "lib/hive/api/wire.h"
 #include "lib/hive/crowd/assign.h"
 #include "lib/hive/crowd/judge.h"
+#include "lib/hive/crowd/suspects.h"
 #include "lib/hive/store/connection.h"
 #include "lib/model/finding.h"
 
@@ -48,18 +49,65 @@ struct RaceQuery {
 
 struct RaceEvent {
   int64_t at_ms = 0;
-  std::string what, detail;
+  std::string what, detail, who;
+};
+
+// Results about a race in a stretch of time.
+struct EvidenceCount {
+  int64_t at_ms = 0;  // its begin
+  std::string outcome;
+  int64_t count = 0;
+};
+
+// Numbers of races at the end of a stretch of time.
+struct TrendPoint {
+  int64_t at_ms = 0, open = 0, true_races = 0;
+};
+
+// What the scan of one version changed, and how many races were open and true after it.
+struct VersionPoint {
+  std::string version;
+  int64_t at_ms = 0, listed = 0, added = 0, fixed = 0, stale = 0, reopened = 0;
+  int64_t open = 0, true_races = 0;
+};
+
+struct Build {
+  std::string build_id, version, digest, signature, who;
+  int64_t bytes = 0, at_ms = 0;
+};
+
+struct Hook {
+  std::string id, url, secret;
+  std::string answer;  // to its last call
+  int64_t created_ms = 0, answer_ms = 0, waiting = 0, given_up = 0;
+};
+
+// A call of a web hook that is due.
+struct HookCall {
+  std::string program, id, hook, url, secret, body;
+  int64_t tries = 0;
+};
+
+// A race as it moves from one hive to another.
+struct Moved {
+  model::Finding finding;
+  std::string state, reason, owner;
+  int64_t until_ms = 0;
+  std::vector<RaceEvent> history;
 };
 
 struct Race {
   api::RaceRow row;
   model::Finding finding;  // with the evidence that stands
   std::vector<RaceEvent> history;
+  std::vector<EvidenceCount> over_time;
+  std::string reason;  // of its state
+  int64_t until_ms = 0;
 };
 
 struct Instance {
   std::string id, credential, build_id, version;
-  int64_t spent_ppm = 0, dropped = 0, jobs = 0, timeouts = 0, in_flight = 0;
+  int64_t spent_ppm = 0, budget_ppm = 0, dropped = 0, jobs = 0, timeouts = 0, in_flight = 0;
   int64_t first_ms = 0, last_ms = 0;
 };
 
@@ -78,6 +126,8 @@ struct Settings {
   crowd::Rules rules;
   int64_t lease_ms = 600'000;
 };
+
+class Transaction;
 
 class Store {
  public:
@@ -101,8 +151,11 @@ class Store {
   // A secret of the hive's own, made once: all processes over one database share it.
   Result<std::string> secret(const std::string& name, const std::string& proposal);
 
+  // `scan_of`: a version of which the file has everything that the scan listed; what earlier scans
+  // listed and this one does not is fixed (if it was true) or stale.
   Result<api::PushAnswer> push(const std::string& program, const Who& who,
-                               const model::FindingsFile& file, int64_t now_ms);
+                               const model::FindingsFile& file, int64_t now_ms,
+                               const std::string& scan_of = "");
   Result<api::PollAnswer> poll(const std::string& program, const Who& who, const api::Poll& poll,
                                int64_t now_ms);
   Result<api::ResultsAnswer> add_results(const std::string& program, const Who& who,
@@ -111,13 +164,71 @@ class Store {
   Result<api::RaceList> races(const std::string& program, const RaceQuery& query);
   Result<std::optional<Race>> race(const std::string& program, uint64_t number);
   Result<model::FindingsFile> all_findings(const std::string& program);
+  Result<int64_t> fleet_size(const std::string& program, int64_t since_ms);
+  // Results before this time that say nothing become counts; jobs that are over go. How many rows.
+  Result<int64_t> prune(const std::string& program, int64_t before_ms, int64_t now_ms);
   Result<std::vector<Instance>> instances(const std::string& program, size_t most);
-  Result<Totals> totals(const std::string& program);
+  // `brief`: without the number of pieces of evidence, which takes long where there are millions.
+  Result<Totals> totals(const std::string& program, bool brief = false);
   Result<std::vector<AuditEntry>> audit(const std::string& program, size_t most);
-  // How many races had which verdict, day by day: from the history.
-  Result<std::vector<RaceEvent>> verdict_changes(const std::string& program, size_t most);
+  // How many races were open and how many true, over all of the history, in so many points.
+  Result<std::vector<TrendPoint>> trend(const std::string& program, size_t points);
+
+  Result<std::vector<VersionPoint>> versions(const std::string& program);
+  // A CODEOWNERS file, and the folder that its paths begin at. Owners that people set stay. How
+  // many races it gave an owner.
+  Result<int64_t> set_owners(const std::string& program, const Who& who, const std::string& rules,
+                             const std::string& folder, int64_t now_ms);
+
+  // A build is what its id says, once: the same again changes nothing, another one is refused.
+  Status add_build(const std::string& program, const Build& build, const std::string& content,
+                   int64_t now_ms);
+  Result<std::vector<Build>> builds(const std::string& program);
+  Result<std::optional<std::pair<Build, std::string>>> build(const std::string& program,
+                                                             const std::string& build_id);
+
+  Status add_hook(const std::string& program, const Hook& hook, const std::string& who,
+                  int64_t now_ms);
+  Result<bool> remove_hook(const std::string& program, const std::string& id,
+                           const std::string& who, int64_t now_ms);
+  Result<std::vector<Hook>> hooks(const std::string& program);
+  // A call that is due, leased for a while; and what came of it (empty: it was taken).
+  Result<std::optional<HookCall>> next_call(int64_t now_ms);
+  Status end_call(const HookCall& call, const std::string& answer, bool taken, int64_t now_ms);
+
+  Result<std::vector<Moved>> moved(const std::string& program);
+  Result<api::PushAnswer> import(const std::string& program, const Who& who,
+                                 const std::vector<Moved>& races, int64_t now_ms);
+
+  // `truth`: race, no_race, or empty: its truth is not known. False: there is none of this number.
+  Result<bool> set_control(const std::string& program, uint64_t number, const std::string& truth,
+                           const Who& who, int64_t now_ms);
+  // Credentials by their answers about races of known truth.
+  Result<std::vector<crowd::Suspect>> suspects(const std::string& program);
+
+  // What a person says about a race. False: there is none of this number.
+  Result<bool> edit(const std::string& program, uint64_t number, const Who& who,
+                    const api::Edit& edit, int64_t now_ms);
+  // Suppressions that have run out: their races are open again.
+  Status end_suppressions(const std::string& program, int64_t now_ms);
 
  private:
+  Result<bool> revoke_once(const std::string& program, const std::string& id,
+                           const std::string& who, int64_t now_ms);
+  Result<api::PushAnswer> push_once(const std::string& program, const Who& who,
+                                    const model::FindingsFile& file, int64_t now_ms,
+                                    const std::string& scan_of);
+  // Part of a transaction. `numbers`: the race of each finding.
+  api::PushAnswer push_into(Transaction& on, const std::string& program, const Who& who,
+                            const model::FindingsFile& file, int64_t now_ms,
+                            const std::string& scan_of, std::vector<int64_t>& numbers);
+  Result<api::PushAnswer> import_once(const std::string& program, const Who& who,
+                                      const std::vector<Moved>& races, int64_t now_ms);
+  Result<api::PollAnswer> poll_once(const std::string& program, const Who& who,
+                                    const api::Poll& poll, int64_t now_ms);
+  Result<api::ResultsAnswer> add_results_once(const std::string& program, const Who& who,
+                                              const api::Results& results, int64_t now_ms);
+
   std::unique_ptr<Connection> connection_;
   Random random_;
 };

@@ -1,113 +1,15 @@
-// The store on SQLite; the crowd of the paper in short form. Clock and seeds are the tests' own.
-#include "lib/hive/store/store.h"
-
-#include <gtest/gtest.h>
-#include <unistd.h>
-
+// Findings, jobs, results and verdicts in the store, and its schema.
 #include <filesystem>
 #include <map>
 #include <set>
 
 #include "lib/base/text.h"
-#include "lib/hive/store/schema.h"
+#include "lib/hive/store/store_fixture.h"
 #include "lib/model/enum_names.h"
 #include "lib/model/json.h"
 
 namespace deadheat::hive::store {
 namespace {
-
-using model::Outcome;
-
-constexpr int64_t kNoon = 1'700'000'000'000;
-
-model::Finding race_at(int line, const std::string& variable = "shared") {
-  model::Finding finding;
-  finding.candidate.roles.resize(2);
-  for (model::Role& role : finding.candidate.roles) {
-    role.site.function = "work" + std::to_string(line) + "()";
-    role.site.file = "/src/server.c";
-    role.site.line = static_cast<uint32_t>(line);
-    role.site.variable = variable;
-    role.site.source_text = variable + "++;";
-    role.access = model::AccessKind::kWrite;
-  }
-  finding.candidate.roles[0].name = "first";
-  finding.candidate.roles[1].name = "second";
-  finding.candidate.found_by = {"scan"};
-  return finding;
-}
-
-model::FindingsFile races(int count) {
-  model::FindingsFile file;
-  for (int i = 0; i < count; ++i) file.findings.push_back(race_at(10 + i));
-  return file;
-}
-
-class StoreTest : public testing::Test {
- protected:
-  void SetUp() override {
-    auto opened = Store::open(":memory:", true, 7);
-    ASSERT_TRUE(opened.ok()) << opened.error().message;
-    store_ = std::move(opened).value();
-    token("dev", Role::kDeveloper);
-    token("ci", Role::kDeveloper, true);
-  }
-
-  void token(const std::string& id, Role role, bool trusted = false) {
-    Token token;
-    token.program = "shop";
-    token.id = id;
-    token.secret_hash = "h";
-    token.role = role;
-    token.trusted = trusted;
-    const Status added = store_->add_token(token, "test", kNoon);
-    ASSERT_TRUE(added.ok()) << added.error().message << added.error().hint;
-  }
-
-  api::PollAnswer poll(const std::string& who, const std::string& instance = "i",
-                       std::vector<std::string> holding = {}, int64_t now_ms = kNoon,
-                       bool trusted = false) {
-    api::Poll request;
-    request.instance = instance;
-    request.holding = std::move(holding);
-    auto answer = store_->poll("shop", {who, trusted}, request, now_ms);
-    EXPECT_TRUE(answer.ok()) << answer.error().message << "; " << answer.error().hint;
-    return answer.ok() ? *answer : api::PollAnswer();
-  }
-
-  api::ResultsAnswer say(const std::string& who, const api::Job& job, Outcome outcome,
-                         const std::string& id = "", int64_t now_ms = kNoon,
-                         const std::string& instance = "i") {
-    api::Results results;
-    results.instance = instance;
-    api::JobResult& result = results.results.emplace_back();
-    result.id = id.empty() ? job.id : id;
-    result.job = job.id;
-    result.number = job.number;
-    result.execution = "e" + job.id;
-    result.outcome = outcome;
-    result.order = job.order;
-    result.tau_us = job.tau_us;
-    if (outcome == Outcome::kRace) result.proof = model::Proof::kCoEnabled;
-    auto answer = store_->add_results("shop", {who, false}, results, now_ms);
-    EXPECT_TRUE(answer.ok()) << answer.error().message;
-    return answer.ok() ? *answer : api::ResultsAnswer();
-  }
-
-  api::RaceRow row(uint64_t number) {
-    auto race = store_->race("shop", number);
-    EXPECT_TRUE(race.ok() && race.value().has_value());
-    return race.ok() && *race ? (*race)->row : api::RaceRow();
-  }
-
-  api::PushAnswer push(const model::FindingsFile& file, const std::string& who = "dev") {
-    auto answer = store_->push("shop", {who, who == "ci"}, file, kNoon);
-    EXPECT_TRUE(answer.ok()) << answer.error().message << "; " << answer.error().hint;
-    return answer.ok() ? *answer : api::PushAnswer();
-  }
-
-  std::unique_ptr<Store> store_;
-};
 
 TEST_F(StoreTest, findings_are_known_again) {
   EXPECT_EQ(push(races(3)).added, 3U);
@@ -275,6 +177,14 @@ TEST_F(StoreTest, a_likely_false_positive_is_asked_for_rarely) {
   EXPECT_GT(asked[2], asked[1] * 10);
 }
 
+TEST_F(StoreTest, text_with_zeroes_and_broken_characters_is_kept) {
+  model::FindingsFile file;
+  file.findings.push_back(race_at(1, std::string("a\0b\xff", 4)));
+  file.findings.push_back(race_at(2, std::string(999, 'x') + "\xc3\xa4\xc3\xa4"));
+  EXPECT_EQ(push(file).added, 2U);
+  EXPECT_EQ(store_->races("shop", {})->total, 2U);
+}
+
 TEST_F(StoreTest, text_that_looks_like_sql_is_text) {
   model::FindingsFile file;
   file.findings.push_back(race_at(1, "x'); DROP TABLE races; --"));
@@ -286,24 +196,92 @@ TEST_F(StoreTest, text_that_looks_like_sql_is_text) {
   EXPECT_EQ(store_->races("shop", query)->total, 0U);
   query.text = "' OR '1'='1";
   EXPECT_EQ(store_->races("shop", query)->total, 0U);
+  query.text = "SERVER.C:1";
+  query.sort = "last_seen";
+  EXPECT_EQ(store_->races("shop", query)->total, 1U);
   query = {};
   query.sort = "number; DROP TABLE races";
   EXPECT_EQ(store_->races("shop", query)->total, 1U);
 }
 
+TEST_F(StoreTest, states_have_history_and_what_happens_again_is_open) {
+  push(races(2));
+  token("a", Role::kAgent);
+  const api::Job job = poll("a").jobs.at(0);
+  api::Edit fixed;
+  fixed.state = "fixed";
+  fixed.comment = "by the lock";
+  fixed.owner = "ann";
+  EXPECT_TRUE(*store_->edit("shop", job.number, {"dev", false}, fixed, kNoon + 1));
+  EXPECT_FALSE(*store_->edit("shop", 99, {"dev", false}, fixed, kNoon + 1));
+  EXPECT_EQ(row(job.number).state, "fixed");
+  EXPECT_EQ(row(job.number).owner, "ann");
+  EXPECT_EQ(poll("a", "i", {job.id}).drop, std::vector{job.id}) << "a fixed race is not asked for";
+  EXPECT_EQ(store_->trend("shop", 10)->back().open, 1);
+  EXPECT_EQ(say("a", job, Outcome::kNoRace).accepted, 1U);
+  EXPECT_EQ(row(job.number).state, "fixed");
+  EXPECT_EQ(say("a", job, Outcome::kRace, "late", kNoon + 2).accepted, 1U);
+  EXPECT_EQ(row(job.number).state, "open");
+  const TrendPoint last = store_->trend("shop", 10)->back();
+  EXPECT_EQ(last.open, 2);
+  EXPECT_EQ(last.true_races, 1);
+  std::vector<std::string> said;
+  auto race = store_->race("shop", job.number);
+  for (const RaceEvent& event : (*race)->history)
+    said.push_back(event.what + " " + event.detail + " " + event.who);
+  EXPECT_EQ(said,
+            (std::vector<std::string>{
+                "found  dev", "owner ann dev", "state fixed dev", "comment by the lock dev",
+                "state open: it happened again (reopened) a", "verdict true_race claimed by 1 "}));
+}
+
+TEST_F(StoreTest, a_suppression_ends) {
+  push(races(1));
+  api::Edit edit;
+  edit.state = "suppressed";
+  edit.reason = "next release";
+  edit.days = 1;
+  EXPECT_TRUE(*store_->edit("shop", 1, {"dev", false}, edit, kNoon));
+  EXPECT_TRUE(poll("dev", "i", {}, kNoon + 1000).jobs.empty());
+  EXPECT_EQ((*store_->race("shop", 1))->reason, "next release");
+  EXPECT_EQ(poll("dev", "i", {}, kNoon + 24 * 3600 * 1000).jobs.size(), 1U);
+  EXPECT_EQ(row(1).state, "open");
+}
+
+TEST_F(StoreTest, what_says_nothing_changes_no_verdict_and_is_shown) {
+  push(races(1));
+  token("a", Role::kAgent);
+  say("a", poll("a").jobs.at(0), Outcome::kNotSeen);
+  auto race = store_->race("shop", 1);
+  EXPECT_EQ((*race)->finding.evidence.size(), 1U);
+  EXPECT_EQ((*race)->over_time.size(), 1U);
+  EXPECT_EQ((*race)->history.size(), 1U);
+}
+
 TEST(Schema, an_old_database_is_brought_up_to_date_and_a_new_one_refused) {
-  auto connection = open_sqlite(":memory:", true);
+  auto connection = open_connection(fresh_database(), true);
   ASSERT_TRUE(connection.ok());
   ASSERT_TRUE(migrate_to(**connection, 1).ok());
   EXPECT_EQ(*schema_version(**connection), 1);
   ASSERT_TRUE(
       (*connection)->run("INSERT INTO programs VALUES('shop',1,1,$1)", {int64_t{kNoon}}).ok());
+  const char* kOld =
+      "INSERT INTO history VALUES('shop',1,1,5,'found','dev');"
+      "INSERT INTO history VALUES('shop',1,2,6,'verdict','true_race claimed by 1');"
+      "INSERT INTO history VALUES('shop',1,3,7,'verdict','true_race observed');"
+      "INSERT INTO history VALUES('shop',1,4,8,'verdict','unknown');"
+      "INSERT INTO history VALUES('shop',1,5,9,'verdict','true_race observed');";
+  ASSERT_TRUE((*connection)->script(kOld).ok());
   EXPECT_EQ(*migrate(**connection), 1);
   EXPECT_EQ(*schema_version(**connection), newest_schema());
   ASSERT_TRUE((*connection)->script("INSERT INTO hive_schema VALUES(1000)").ok());
   EXPECT_FALSE(migrate(**connection).ok());
   Store store(std::move(connection).value(), 1);
   EXPECT_EQ(*store.programs(), std::vector<std::string>{"shop"});
+  std::vector<int64_t> true_races;
+  const auto trend = store.trend("shop", 100);
+  for (const TrendPoint& point : trend.value()) true_races.push_back(point.true_races);
+  EXPECT_EQ(true_races, (std::vector<int64_t>{0, 1, 1, 0, 1}));
 }
 
 TEST(File, what_was_acknowledged_is_there_after_opening_again) {
@@ -328,56 +306,6 @@ TEST(File, what_was_acknowledged_is_there_after_opening_again) {
   }
   for (const char* end : {"", "-wal", "-shm", ".copy", ".copy-wal", ".copy-shm"})
     std::filesystem::remove(path + end);
-}
-
-// The crowd of the paper in short form: users who exercise some races each, one in ten of them a
-// liar. True races are 1 in 8 (the paper: 106 of 841). Honest users say Race of a true race half
-// of the times that they reach it, NoRace of a false one; both see nothing of what they do not
-// exercise.
-TEST_F(StoreTest, a_crowd_finds_every_true_race_that_it_exercises) {
-  constexpr int kRaces = 60, kUsers = 200, kRounds = 12;
-  const uint64_t seed = 20261118;
-  SCOPED_TRACE("seed " + std::to_string(seed));
-  Random random(seed);
-  push(races(kRaces));
-  const auto is_true = [](uint64_t number) { return number % 8 == 0; };
-  struct User {
-    std::string name;
-    std::set<uint64_t> exercises;
-    bool lies = false;
-  };
-  std::vector<User> users(kUsers);
-  for (int i = 0; i < kUsers; ++i) {
-    users[i].name = "u" + std::to_string(i);
-    users[i].lies = random.chance(0.1);
-    token(users[i].name, Role::kAgent);
-    for (uint64_t number = 1; number <= kRaces; ++number)
-      if (random.chance(0.5)) users[i].exercises.insert(number);
-  }
-  std::set<uint64_t> truly_raced;
-  for (int round = 0; round < kRounds; ++round)
-    for (const User& user : users)
-      for (const api::Job& job : poll(user.name).jobs) {
-        Outcome outcome = Outcome::kNotSeen;
-        if (user.exercises.contains(job.number)) {
-          const bool races_now = is_true(job.number) && random.chance(0.5);
-          outcome = races_now != user.lies ? Outcome::kRace : Outcome::kNoRace;
-          if (races_now && !user.lies) truly_raced.insert(job.number);
-        }
-        say(user.name, job, outcome);
-      }
-  int proved = 0, claimed_true = 0;
-  for (uint64_t number = 1; number <= kRaces; ++number) {
-    const api::RaceRow one = row(number);
-    proved += one.basis != "claimed" && one.basis != "none" ? 1 : 0;
-    if (is_true(number)) {
-      EXPECT_TRUE(truly_raced.contains(number)) << "the crowd never exercised race " << number;
-      EXPECT_EQ(one.verdict, "true_race") << number;
-      ++claimed_true;
-    }
-  }
-  EXPECT_EQ(proved, 0) << "nobody trusted has spoken";
-  EXPECT_EQ(claimed_true, kRaces / 8);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // What people look at. Nothing here writes.
 #include <algorithm>
 
+#include "lib/hive/crowd/claim.h"
 #include "lib/hive/store/statements.h"
 #include "lib/hive/store/store.h"
 
@@ -39,8 +40,7 @@ std::string order_by(const std::string& sort) {
   if (sort == "last_seen") return "last_ms DESC, number";
   if (sort == "confidence") return "confidence DESC, number";
   if (sort == "number") return "number";
-  return "CASE verdict WHEN 'true_race' THEN 0 WHEN 'unknown' THEN 1 ELSE 2 END, proved DESC, "
-         "claimed_by DESC, number";
+  return "place_in_list, number";
 }
 
 std::string as_pattern(const std::string& text) {
@@ -50,6 +50,23 @@ std::string as_pattern(const std::string& text) {
     pattern += c;
   }
   return pattern + "%";
+}
+
+std::vector<EvidenceCount> evidence_over_time(Statements& on, const std::string& program,
+                                              int64_t number) {
+  constexpr int64_t kBars = 40;
+  const auto ends = on.run(
+      "SELECT min(received_ms), max(received_ms) FROM evidence WHERE program=$1 AND number=$2",
+      {program, number});
+  if (ends.empty() || ends[0].null(0)) return {};
+  const int64_t first = ends[0].number(0), width = (ends[0].number(1) - first) / kBars + 1;
+  std::vector<EvidenceCount> all;
+  for (const Row& row :
+       on.run("SELECT (received_ms-$3)/$4, outcome, count(*) FROM evidence WHERE program=$1 AND "
+              "number=$2 GROUP BY 1, 2 ORDER BY 1, 2",
+              {program, number, first, width}))
+    all.push_back({first + row.number(0) * width, row.text(1), row.number(2)});
+  return all;
 }
 
 }  // namespace
@@ -62,17 +79,23 @@ Result<api::RaceList> Store::races(const std::string& program, const RaceQuery& 
     values.push_back(std::move(value));
     return "$" + std::to_string(values.size());
   };
+  std::string fits;
   if (!query.verdict.empty()) where += " AND verdict=" + parameter(query.verdict);
   if (!query.state.empty()) where += " AND state=" + parameter(query.state);
   if (!query.text.empty()) {
-    const std::string pattern = parameter(as_pattern(query.text));
-    where += " AND (lower(title) LIKE lower(" + pattern +
-             ") ESCAPE '!' OR lower(place) LIKE lower(" + pattern +
-             ") ESCAPE '!' OR lower(display) LIKE lower(" + pattern + ") ESCAPE '!')";
+    fits = " AND words LIKE lower(" + parameter(as_pattern(query.text)) + ") ESCAPE '!'";
   }
   api::RaceList list;
-  const auto count = on.run("SELECT count(*) FROM races " + where, values);
+  // A search alone is answered from an index that has the words.
+  const std::string found =
+      " AND number IN (SELECT number FROM races WHERE program=$1" + fits + ")";
+  const bool alone = query.verdict.empty() && query.state.empty();
+  const auto count = on.run(
+      "SELECT count(*) FROM races " + where + (fits.empty() || alone ? fits : found), values);
   if (!count.empty()) list.total = static_cast<uint64_t>(count[0].number(0));
+  // Few are found first and sorted then; of many the first ones are soon met in the list's order.
+  constexpr uint64_t kMany = 2000;
+  if (!fits.empty()) where += list.total > kMany ? fits : found;
   const std::string limit = parameter(static_cast<int64_t>(std::min(query.limit, kMostRows)));
   const std::string offset = parameter(static_cast<int64_t>(query.offset & INT64_MAX));
   for (const Row& row : on.run(kRowColumns + where + " ORDER BY " + order_by(query.sort) +
@@ -88,25 +111,27 @@ Result<std::optional<Race>> Store::race(const std::string& program, uint64_t num
   const auto n = static_cast<int64_t>(number & INT64_MAX);
   const auto rows =
       on.run(std::string(kRowColumns) + "WHERE program=$1 AND number=$2", {program, n});
-  const auto document =
-      on.run("SELECT document FROM races WHERE program=$1 AND number=$2", {program, n});
+  const auto document = on.run(
+      "SELECT document, reason, until_ms FROM races WHERE program=$1 AND number=$2", {program, n});
   if (on.failed()) return on.error();
   if (rows.empty()) return std::optional<Race>();
   Race race;
+  race.reason = document[0].text(1);
+  race.until_ms = document[0].number(2);
   race.row = row_of(rows[0]);
   if (auto finding = from_document(document[0].text(0))) race.finding = std::move(*finding);
-  for (crowd::Said& one : evidence_of(on, program, n)) {
+  for (crowd::Said& one : evidence_of(on, program, n, true)) {
     one.evidence.id = one.credential + "/" + one.evidence.id;
     one.evidence.source = one.credential;
-    if (!one.trusted && model::basis_of(one.evidence.proof) > model::Basis::kClaimed) {
-      one.evidence.proof = model::Proof::kAgentClaim;
-    }
+    if (!one.trusted) crowd::make_claim(one.evidence);
     race.finding.evidence.push_back(std::move(one.evidence));
   }
   for (const Row& row : on.run(
-           "SELECT at_ms, what, detail FROM history WHERE program=$1 AND number=$2 ORDER BY step",
+           "SELECT at_ms, what, detail, who FROM history WHERE program=$1 AND number=$2 ORDER BY "
+           "step",
            {program, n}))
-    race.history.push_back({row.number(0), row.text(1), row.text(2)});
+    race.history.push_back({row.number(0), row.text(1), row.text(2), row.text(3)});
+  race.over_time = evidence_over_time(on, program, n);
   if (on.failed()) return on.error();
   return std::optional<Race>(std::move(race));
 }
@@ -131,7 +156,8 @@ Result<std::vector<Instance>> Store::instances(const std::string& program, size_
            "SELECT id, credential, build_id, version, spent_ppm, dropped, jobs, timeouts, "
            "first_ms, "
            "last_ms, (SELECT count(*) FROM jobs j WHERE j.program=i.program AND "
-           "j.credential=i.credential AND j.instance=i.id AND j.state='leased') FROM instances i "
+           "j.credential=i.credential AND j.instance=i.id AND j.state='leased'), budget_ppm FROM "
+           "instances i "
            "WHERE program=$1 ORDER BY last_ms DESC, id LIMIT $2",
            {program, static_cast<int64_t>(most)})) {
     Instance one;
@@ -146,13 +172,14 @@ Result<std::vector<Instance>> Store::instances(const std::string& program, size_
     one.first_ms = row.number(8);
     one.last_ms = row.number(9);
     one.in_flight = row.number(10);
+    one.budget_ppm = row.number(11);
     all.push_back(std::move(one));
   }
   if (on.failed()) return on.error();
   return all;
 }
 
-Result<Totals> Store::totals(const std::string& program) {
+Result<Totals> Store::totals(const std::string& program, bool brief) {
   Statements on(*connection_);
   Totals totals;
   for (const Row& row : on.run("SELECT verdict, count(*), sum(proved) FROM races WHERE program=$1 "
@@ -168,7 +195,9 @@ Result<Totals> Store::totals(const std::string& program) {
     const auto rows = on.run(sql, {program});
     return rows.empty() ? int64_t{0} : rows[0].number(0);
   };
-  totals.evidence = count("SELECT count(*) FROM evidence WHERE program=$1");
+  if (!brief)
+    totals.evidence = count("SELECT count(*) FROM evidence WHERE program=$1") +
+                      count("SELECT coalesce(sum(count),0) FROM rolled_up WHERE program=$1");
   totals.instances = count("SELECT count(*) FROM instances WHERE program=$1");
   totals.jobs_in_flight = count("SELECT count(*) FROM jobs WHERE program=$1 AND state='leased'");
   if (on.failed()) return on.error();
@@ -187,14 +216,25 @@ Result<std::vector<AuditEntry>> Store::audit(const std::string& program, size_t 
   return all;
 }
 
-Result<std::vector<RaceEvent>> Store::verdict_changes(const std::string& program, size_t most) {
+Result<std::vector<TrendPoint>> Store::trend(const std::string& program, size_t points) {
   Statements on(*connection_);
-  std::vector<RaceEvent> all;
+  const auto ends =
+      on.run("SELECT min(at_ms), max(at_ms) FROM history WHERE program=$1", {program});
+  std::vector<TrendPoint> all;
+  if (on.failed()) return on.error();
+  if (ends.empty() || ends[0].null(0)) return all;
+  const int64_t first = ends[0].number(0);
+  const int64_t width = (ends[0].number(1) - first) / static_cast<int64_t>(points) + 1;
+  TrendPoint now;
   for (const Row& row :
-       on.run("SELECT at_ms, what, detail FROM history WHERE program=$1 ORDER BY at_ms, number, "
-              "step LIMIT $2",
-              {program, static_cast<int64_t>(most)}))
-    all.push_back({row.number(0), row.text(1), row.text(2)});
+       on.run("SELECT (at_ms-$2)/$3, sum(open_delta), sum(true_delta) FROM history "
+              "WHERE program=$1 GROUP BY 1 ORDER BY 1",
+              {program, first, width})) {
+    now.at_ms = std::min(first + (row.number(0) + 1) * width - 1, ends[0].number(1));
+    now.open += row.number(1);
+    now.true_races += row.number(2);
+    all.push_back(now);
+  }
   if (on.failed()) return on.error();
   return all;
 }

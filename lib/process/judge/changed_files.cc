@@ -19,7 +19,7 @@
 #include "lib/base/text.h"
 #include "lib/process/judge/outcome.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 constexpr size_t kMostText =
@@ -138,4 +138,4 @@ Result<std::vector<ChangedFile>> read_changed_files(const std::string& upper, co
   return walk.take();
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -10,7 +10,7 @@
 #include "lib/base/text.h"
 #include "lib/process/judge/file_checker.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 using model::ConsequenceKind;
@@ -221,4 +221,4 @@ bool is_log(std::string_view path) {
          path.find("/logs/") != std::string_view::npos;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

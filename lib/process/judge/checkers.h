@@ -12,7 +12,7 @@
 #include "lib/model/evidence.h"
 #include "lib/process/judge/outcome.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 
 struct Difference {
   model::Consequence consequence;
@@ -48,4 +48,4 @@ bool is_error_line(std::string_view line);
 // x.log, or below a folder "log".
 bool is_log(std::string_view path);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -10,10 +10,11 @@
 #include <fstream>
 
 #include "lib/base/mask.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/process/judge/user_checker.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 using model::ConsequenceKind;
@@ -305,7 +306,7 @@ TEST(UserChecker, SeesTheFilesAsTheyWereLeft) {
   request.status = 3;
   request.environment = {"PATH=/usr/bin:/bin"};
   const auto says = [&](const std::string& script) {
-    request.checker = {"sh", "-c", script, "checker"};
+    request.checker = "sh -c " + shell_quoted({script}) + " checker";
     auto consequence = run_checker(request);
     return consequence ? consequence->detail : "error: " + consequence.error().message;
   };
@@ -318,11 +319,13 @@ TEST(UserChecker, SeesTheFilesAsTheyWereLeft) {
   EXPECT_EQ(says("grep -q printed $1 && test $3 = 3 && grep -q bad $4" + folder + "/result"), "");
   EXPECT_EQ(says("exit 5"), "exit status 5 of the checker");
   EXPECT_EQ(says("no-such-program"),
-            "error: the checker sh cannot be run: checker: 1: no-such-program: not found");
+            "error: the checker sh -c no-such-program checker cannot be run: checker: 1: "
+            "no-such-program: not found");
   request.timeout_s = 0.1;
-  EXPECT_EQ(says("while :; do :; done"), "error: the checker sh did not end in time");
+  EXPECT_EQ(says("while :; do :; done"),
+            "error: the checker sh -c 'while :; do :; done' checker did not end in time");
   std::filesystem::remove_all(folder);
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -7,7 +7,7 @@
 
 #include "lib/base/file.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,4 +53,4 @@ std::string first_difference(const std::string& one, const std::string& other) {
   return "";
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -4,9 +4,9 @@
 
 #include <string>
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 
 // Folders of runs (out, err, upper). The first difference in words; empty: they ended alike.
 std::string first_difference(const std::string& one, const std::string& other);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -69,4 +69,4 @@ TEST_F(EndState, MissingAndNew) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -11,12 +11,12 @@
 
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 using model::ConsequenceKind;
 
-constexpr size_t kMostShown = 160;
+constexpr size_t kMostOfALine = 160;
 
 // What was left of a file, without its content.
 enum class Shape : uint8_t { kUnchanged, kGone, kEmpty, kFull, kOther };
@@ -49,8 +49,8 @@ std::string octal(uint32_t mode) {
   return text.data();
 }
 
-std::string shown(std::string_view line) {
-  return "\"" + std::string(line.substr(0, kMostShown)) + "\"";
+std::string in_quotes(std::string_view line) {
+  return "\"" + std::string(line.substr(0, kMostOfALine)) + "\"";
 }
 
 bool is_part_of(std::string_view part, std::string_view whole) {
@@ -81,15 +81,15 @@ std::string text_words(const ChangedFile& file, const ChangedFile& usual) {
   std::set_difference(now.begin(), now.end(), then.begin(), then.end(), std::back_inserter(extra));
   std::set_difference(then.begin(), then.end(), now.begin(), now.end(),
                       std::back_inserter(missing));
-  if (const auto torn = torn_line(file, usual)) return "is torn: it has " + shown(*torn);
+  if (const auto torn = torn_line(file, usual)) return "is torn: it has " + in_quotes(*torn);
   const bool begins = file.lines.size() < usual.lines.size() &&
                       std::equal(file.lines.begin(), file.lines.end(), usual.lines.begin());
   if (begins)
     return "is truncated: " + std::to_string(file.lines.size()) + " of " +
            std::to_string(usual.lines.size()) + " lines";
-  if (!missing.empty() && extra.empty()) return "lacks " + shown(missing[0]);
-  if (!extra.empty() && missing.empty()) return "also has " + shown(extra[0]);
-  if (!extra.empty()) return "has " + shown(extra[0]) + " instead of " + shown(missing[0]);
+  if (!missing.empty() && extra.empty()) return "lacks " + in_quotes(missing[0]);
+  if (!extra.empty() && missing.empty()) return "also has " + in_quotes(extra[0]);
+  if (!extra.empty()) return "has " + in_quotes(extra[0]) + " instead of " + in_quotes(missing[0]);
   return "is different";
 }
 
@@ -255,4 +255,4 @@ std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
   return found;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

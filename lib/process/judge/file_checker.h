@@ -5,7 +5,7 @@
 
 #include "lib/process/judge/checkers.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 
 // The words and numbers of a text, in no order: what stays when only the order of writers changes.
 std::vector<std::string> words_in(const std::vector<std::string>& lines);
@@ -14,4 +14,4 @@ std::vector<std::string> words_in(const std::vector<std::string>& lines);
 std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
                                     const std::vector<const Outcome*>& good);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

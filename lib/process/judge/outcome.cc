@@ -5,7 +5,7 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 constexpr size_t kMostPrinted = 4 << 20;  // bytes of a stream; what follows is not compared
@@ -48,4 +48,4 @@ Result<Outcome> read_outcome(const std::string& folder, const RunMask& mask) {
   return outcome;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -10,7 +10,7 @@
 #include "lib/base/result.h"
 #include "lib/process/judge/run_mask.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 
 enum class FileKind : uint8_t { kFile, kFolder, kLink, kPipe, kSocket, kDevice, kGone, kCount };
 
@@ -63,4 +63,4 @@ Result<Outcome> read_outcome(const std::string& folder, const RunMask& mask);
 std::string to_json(const Outcome& outcome);
 Result<Outcome> parse_outcome(const std::string& text, const std::string& where);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

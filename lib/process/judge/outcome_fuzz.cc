@@ -7,7 +7,7 @@
 #include "lib/process/judge/outcome.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
-  using namespace deadheat::process;
+  using namespace deadheat::process::judge;
   const std::string input(reinterpret_cast<const char*>(data), size);
   if (const auto outcome = parse_outcome(input, "fuzz"); outcome.ok()) {
     const auto again = parse_outcome(to_json(outcome.value()), "fuzz");

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 namespace fs = std::filesystem;
@@ -155,4 +155,4 @@ TEST(OutcomeJson, RefusesOtherThings) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

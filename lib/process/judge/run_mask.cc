@@ -8,7 +8,7 @@
 
 #include "lib/base/mask.h"
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 namespace {
 
 constexpr int kSmallPid = 300;       // numbers below mean something else more often
@@ -236,4 +236,4 @@ std::string mask_run_bytes(std::string bytes, const RunMask& mask) {
   return bytes;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deadheat::process {
+namespace deadheat::process::judge {
 
 // A stretch of CLOCK_REALTIME that a run could see, in seconds.
 struct TimeWindow {
@@ -30,4 +30,4 @@ std::string mask_run_path(std::string_view path, const RunMask& mask);
 // Binary files: a 4-byte number, in either byte order, that is a time of the run becomes 0.
 std::string mask_run_bytes(std::string bytes, const RunMask& mask);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::judge

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 // The latest that any of the nodes knows of each task (section 6.1). An anchor that would be the
 // last of its task's nodes is left out: it goes when its turn comes.
-std::vector<uint32_t> cut_before(const Model& model, const Graph& graph,
+std::vector<uint32_t> cut_before(const effects::Model& model, const Graph& graph,
                                  const std::vector<uint32_t>& nodes,
                                  const std::vector<uint32_t>& anchors) {
   std::vector<uint32_t> cut(model.tasks.size(), 0);
@@ -18,16 +18,17 @@ std::vector<uint32_t> cut_before(const Model& model, const Graph& graph,
   std::vector<uint32_t> latest_first(anchors);
   std::sort(latest_first.rbegin(), latest_first.rend());
   for (const uint32_t anchor : latest_first) {
-    const Node& node = model.nodes[anchor];
+    const effects::Node& node = model.nodes[anchor];
     if (cut[node.task] == node.position) cut[node.task]--;
   }
   return cut;
 }
 
-void wait_wakeups(const Model& model, const Graph& graph, const ProcessRace& race, Branch& branch) {
+void wait_wakeups(const effects::Model& model, const Graph& graph, const ProcessRace& race,
+                  Branch& branch) {
   const uint32_t wait = race.anchors[0], got = race.anchors[1], other = race.anchors[2];
   branch.change = BranchChange::kOtherWakeup;
-  const bool child = model.objects[race.object].kind == ObjectKind::kChild;
+  const bool child = model.objects[race.object].kind == effects::ObjectKind::kChild;
   if (child) branch.specific_task = model.nodes[other].task;
   if (!child && graph.before(other, wait)) {
     // Figure 8a: it took both; now it takes the first alone.
@@ -39,8 +40,8 @@ void wait_wakeups(const Model& model, const Graph& graph, const ProcessRace& rac
   }
 }
 
-void signals(const Model& model, const Graph& graph, const ProcessRace& race, Branch& branch,
-             std::vector<Branch>& branches) {
+void signals(const effects::Model& model, const Graph& graph, const ProcessRace& race,
+             Branch& branch, std::vector<Branch>& branches) {
   const uint32_t sent = race.anchors[0], delivered = race.anchors[1], call = race.anchors[2];
   branch.change = BranchChange::kSignalEarlier;
   branch.order = {sent, delivered, call};
@@ -56,8 +57,8 @@ void signals(const Model& model, const Graph& graph, const ProcessRace& race, Br
 
 }  // namespace
 
-std::vector<Branch> make_branches(const Model& model, const Graph& graph, const ProcessRace& race,
-                                  uint32_t index) {
+std::vector<Branch> make_branches(const effects::Model& model, const Graph& graph,
+                                  const ProcessRace& race, uint32_t index) {
   std::vector<Branch> branches;
   Branch branch;
   branch.race = index;
@@ -70,7 +71,7 @@ std::vector<Branch> make_branches(const Model& model, const Graph& graph, const 
       wait_wakeups(model, graph, race, branch);
       break;
     case model::CandidateKind::kWakeupWaits:
-      if (model.objects[race.object].kind == ObjectKind::kSignal) {
+      if (model.objects[race.object].kind == effects::ObjectKind::kSignal) {
         signals(model, graph, race, branch, branches);
         return branches;
       }
@@ -85,11 +86,11 @@ std::vector<Branch> make_branches(const Model& model, const Graph& graph, const 
   return branches;
 }
 
-Branch unchanged(const Model& model) {
+Branch unchanged(const effects::Model& model) {
   Branch branch;
-  for (const Task& task : model.tasks)
+  for (const effects::Task& task : model.tasks)
     branch.cut.push_back(static_cast<uint32_t>(task.nodes.size()));
   return branch;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -8,7 +8,7 @@
 
 #include "lib/process/races/races.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 
 enum class BranchChange : uint8_t {
   kNone,         // the recording as it is, to its end
@@ -31,8 +31,8 @@ struct Branch {
 };
 
 // All branches of a race; most have one.
-std::vector<Branch> make_branches(const Model& model, const Graph& graph, const ProcessRace& race,
-                                  uint32_t index);
-Branch unchanged(const Model& model);
+std::vector<Branch> make_branches(const effects::Model& model, const Graph& graph,
+                                  const ProcessRace& race, uint32_t index);
+Branch unchanged(const effects::Model& model);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

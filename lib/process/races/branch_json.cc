@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "lib/process/json_bytes.h"
+#include "lib/process/recording/json_bytes.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 
 using nlohmann::json;
 
@@ -16,20 +16,20 @@ std::string to_json(const Branch& branch) {
   return all.dump(1) + "\n";
 }
 
-Result<Branch> parse_branch(const std::string& text, const Model& model) {
+Result<Branch> parse_branch(const std::string& text, const effects::Model& model) {
   const json all = json::parse(text, nullptr, false);
   const Error damaged{"the branch of this finding is damaged or of another version",
                       "make the finding again with deadheat proc validate"};
   if (!all.is_object() || all.value("version", json()) != 1) return damaged;
   try {
     Branch branch;
-    branch.race = whole_from_json<uint32_t>(all.at("race"));
-    const int change = whole_from_json<int>(all.at("change"));
+    branch.race = recording::whole_from_json<uint32_t>(all.at("race"));
+    const int change = recording::whole_from_json<int>(all.at("change"));
     if (change < 0 || change > static_cast<int>(BranchChange::kSignalLater)) return damaged;
     branch.change = static_cast<BranchChange>(change);
-    branch.cut = wholes_from_json<uint32_t>(all.at("cut"));
-    branch.order = wholes_from_json<uint32_t>(all.at("order"));
-    branch.specific_task = whole_from_json<uint32_t>(all.at("specific_task"));
+    branch.cut = recording::wholes_from_json<uint32_t>(all.at("cut"));
+    branch.order = recording::wholes_from_json<uint32_t>(all.at("order"));
+    branch.specific_task = recording::whole_from_json<uint32_t>(all.at("specific_task"));
     const bool fits = branch.cut.size() == model.tasks.size() &&
                       std::all_of(branch.order.begin(), branch.order.end(),
                                   [&](uint32_t node) { return node < model.nodes.size(); }) &&
@@ -41,4 +41,4 @@ Result<Branch> parse_branch(const std::string& text, const Model& model) {
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 constexpr uint32_t kNearest = 8;         // of each list and side
@@ -17,7 +17,7 @@ struct List {  // accesses of one task by one program and call, in order
   uint64_t path = 0;
   bool stores = false;
   bool ascending = true;  // its ranges: then overlaps are found by search
-  std::vector<const Access*> accesses;
+  std::vector<const effects::Access*> accesses;
 };
 
 struct Party {  // a task's accesses to the object at hand
@@ -28,12 +28,12 @@ struct Party {  // a task's accesses to the object at hand
 
 class Scan {
  public:
-  Scan(const Model& model, const Graph& graph, RaceCollector& races)
+  Scan(const effects::Model& model, const Graph& graph, RaceCollector& races)
       : model_(model), graph_(graph), races_(races) {
-    for (const Edge& reap : model.reaps) reaps_.emplace(reap.to, reap.from);
+    for (const effects::Edge& reap : model.reaps) reaps_.emplace(reap.to, reap.from);
   }
 
-  void object(uint32_t object, const std::vector<const Access*>& accesses) {
+  void object(uint32_t object, const std::vector<const effects::Access*>& accesses) {
     object_ = object;
     kind_ = model_.objects[object].kind;
     tries_ = 0;
@@ -57,10 +57,10 @@ class Scan {
   }
 
  private:
-  void divide(const std::vector<const Access*>& accesses) {
+  void divide(const std::vector<const effects::Access*>& accesses) {
     parties_.clear();
     std::unordered_map<uint32_t, uint32_t> index;
-    for (const Access* access : accesses) {
+    for (const effects::Access* access : accesses) {
       const uint32_t task = model_.nodes[access->node].task;
       const auto [at, fresh] = index.try_emplace(task, static_cast<uint32_t>(parties_.size()));
       if (fresh) parties_.emplace_back().task = task;
@@ -97,13 +97,14 @@ class Scan {
   void lists(const List& few, const List& many) {
     size_t low = 0, high = 0;
     const auto& others = many.accesses;
-    for (const Access* access : few.accesses) {
-      low = std::max(low, border(others, low, [&](const Access* other) {
+    for (const effects::Access* access : few.accesses) {
+      low = std::max(low, border(others, low, [&](const effects::Access* other) {
                        return graph_.before(other->node, access->node);
                      }));
-      high = std::max({high, low, border(others, std::max(high, low), [&](const Access* other) {
-                         return !graph_.before(access->node, other->node);
-                       })});
+      high = std::max(
+          {high, low, border(others, std::max(high, low), [&](const effects::Access* other) {
+             return !graph_.before(access->node, other->node);
+           })});
       tries_++;
       if (low == high) continue;
       if (tries_ > most_tries_) {
@@ -116,7 +117,7 @@ class Scan {
 
   // First index from `from` on at which `holds` no longer does; it holds up to there.
   template <typename Holds>
-  static size_t border(const std::vector<const Access*>& list, size_t from, Holds holds) {
+  static size_t border(const std::vector<const effects::Access*>& list, size_t from, Holds holds) {
     size_t step = 1, at = from;
     while (at < list.size() && holds(list[at])) {
       from = at + 1;
@@ -134,7 +135,7 @@ class Scan {
     return from;
   }
 
-  void window(const Access& access, const List& many, size_t low, size_t high) {
+  void window(const effects::Access& access, const List& many, size_t low, size_t high) {
     const auto& others = many.accesses;
     const auto begin = others.begin() + static_cast<ptrdiff_t>(low);
     const auto end = others.begin() + static_cast<ptrdiff_t>(high);
@@ -143,17 +144,18 @@ class Scan {
       // Those that overlap stand together too.
       first = static_cast<size_t>(
           std::partition_point(begin, end,
-                               [&](const Access* o) { return o->end <= access.begin; }) -
+                               [&](const effects::Access* o) { return o->end <= access.begin; }) -
           others.begin());
       last = static_cast<size_t>(
-          std::partition_point(begin, end, [&](const Access* o) { return o->begin < access.end; }) -
+          std::partition_point(begin, end,
+                               [&](const effects::Access* o) { return o->begin < access.end; }) -
           others.begin());
       last = std::max(first, last);
     }
     const auto middle = static_cast<size_t>(
         std::partition_point(others.begin() + static_cast<ptrdiff_t>(first),
                              others.begin() + static_cast<ptrdiff_t>(last),
-                             [&](const Access* o) { return o->node < access.node; }) -
+                             [&](const effects::Access* o) { return o->node < access.node; }) -
         others.begin());
     const size_t left = std::max(first, middle > kNearest ? middle - kNearest : 0);
     const size_t right = std::min(last, middle + kNearest);
@@ -162,7 +164,7 @@ class Scan {
     tries_ += right - left;
   }
 
-  void report(const Access& one, const Access& other) {
+  void report(const effects::Access& one, const effects::Access& other) {
     if (!conflict(kind_, one, other)) return;
     const auto [early, late] = std::minmax(one.node, other.node);
     // Whatever else a process did came before its death, and that before the wait that got it.
@@ -177,65 +179,66 @@ class Scan {
     races_.add(model::CandidateKind::kLoadStore, {early, late}, object_);
   }
 
-  const Model& model_;
+  const effects::Model& model_;
   const Graph& graph_;
   RaceCollector& races_;
   std::vector<Party> parties_;
   std::unordered_map<uint32_t, uint32_t> reaps_;  // wait -> death that it got
   uint32_t object_ = 0;
-  ObjectKind kind_ = ObjectKind::kName;
+  effects::ObjectKind kind_ = effects::ObjectKind::kName;
   uint64_t tries_ = 0, most_tries_ = 0;
 };
 
 }  // namespace
 
-bool conflict(ObjectKind kind, const Access& one, const Access& other) {
+bool conflict(effects::ObjectKind kind, const effects::Access& one, const effects::Access& other) {
   if (!one.store && !other.store) return false;
   uint64_t begin = std::max(one.begin, other.begin);
   uint64_t end = std::min(one.end, other.end);
   if (begin >= end) return false;
   const bool both = one.store && other.store;
   switch (kind) {
-    case ObjectKind::kDirectory:
+    case effects::ObjectKind::kDirectory:
       return !both;  // two names in one folder, or one name: that is the name's own race
-    case ObjectKind::kMeta:
+    case effects::ObjectKind::kMeta:
       // Whichever write is last leaves its time and size: no news beside the race on the data.
-      return !both || begin <= kMetaMode;
-    case ObjectKind::kSignal:
-    case ObjectKind::kSignalState:
+      return !both || begin <= effects::kMetaMode;
+    case effects::ObjectKind::kSignal:
+    case effects::ObjectKind::kSignalState:
       return false;  // section 5.3.3
-    case ObjectKind::kLock:
-      return one.role != AccessRole::kWakeup && other.role != AccessRole::kWakeup;
-    case ObjectKind::kStream:
-    case ObjectKind::kChild:
-    case ObjectKind::kListener:
+    case effects::ObjectKind::kLock:
+      return one.role != effects::AccessRole::kWakeup && other.role != effects::AccessRole::kWakeup;
+    case effects::ObjectKind::kStream:
+    case effects::ObjectKind::kChild:
+    case effects::ObjectKind::kListener:
       // A wait and what wakes it are sections 5.3.2 and 5.3.3.
-      return one.role == AccessRole::kPlain || other.role == AccessRole::kPlain;
+      return one.role == effects::AccessRole::kPlain || other.role == effects::AccessRole::kPlain;
     default:
       return true;
   }
 }
 
-bool under_common_lock(const Model& model, const Node& one, const Node& other) {
+bool under_common_lock(const effects::Model& model, const effects::Node& one,
+                       const effects::Node& other) {
   if (one.locks == 0 || other.locks == 0) return false;
-  for (const HeldLock& a : model.lock_sets[one.locks])
-    for (const HeldLock& b : model.lock_sets[other.locks])
+  for (const effects::HeldLock& a : model.lock_sets[one.locks])
+    for (const effects::HeldLock& b : model.lock_sets[other.locks])
       if (a.object == b.object && a.owner != b.owner && (a.exclusive || b.exclusive) &&
           a.begin < b.end && b.begin < a.end)
         return true;
   return false;
 }
 
-void find_load_store_races(const Model& model, const Graph& graph, RaceCollector& races) {
+void find_load_store_races(const effects::Model& model, const Graph& graph, RaceCollector& races) {
   std::vector<uint32_t> first(model.objects.size() + 1, 0);
-  for (const Access& access : model.accesses) first[access.object + 1]++;
+  for (const effects::Access& access : model.accesses) first[access.object + 1]++;
   for (size_t i = 1; i < first.size(); i++) first[i] += first[i - 1];
-  std::vector<const Access*> sorted(model.accesses.size());
+  std::vector<const effects::Access*> sorted(model.accesses.size());
   std::vector<uint32_t> next(first);
-  for (const Access& access : model.accesses) sorted[next[access.object]++] = &access;
+  for (const effects::Access& access : model.accesses) sorted[next[access.object]++] = &access;
 
   Scan scan(model, graph, races);
-  std::vector<const Access*> accesses;
+  std::vector<const effects::Access*> accesses;
   for (uint32_t object = 0; object < model.objects.size(); object++) {
     if (first[object] + 1 >= first[object + 1]) continue;
     accesses.assign(sorted.begin() + first[object], sorted.begin() + first[object + 1]);
@@ -243,4 +246,4 @@ void find_load_store_races(const Model& model, const Graph& graph, RaceCollector
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -3,10 +3,10 @@
 
 #include <algorithm>
 
-#include "lib/process/model/event_script.h"
 #include "lib/process/races/branch.h"
+#include "lib/process/testing/event_script.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 using Clock = std::vector<uint32_t>;
@@ -40,14 +40,14 @@ struct Figure7 {
     second_wait = script.wait(1, -1, 3);
     end = script.exit(1);
   }
-  EventScript script;
+  testing::EventScript script;
   uint32_t first_fork, second_fork, getdents, open_of_ps, read_of_ps, execve, pipe_write,
       exit_of_ps, pipe_read, exit_of_grep, first_wait, second_wait, end;
 };
 
 TEST(PaperFigures, Figure7ClocksOfPsAndGrep) {
   const Figure7 figure;
-  const Examined e(figure.script);
+  const testing::Examined e(figure.script);
   const auto clock = [&](uint32_t event) { return e.graph.clock(e.node(event)); };
   EXPECT_EQ(clock(figure.first_fork), (Clock{2, 0, 0}));
   EXPECT_EQ(clock(figure.second_fork), (Clock{3, 0, 0}));
@@ -62,7 +62,7 @@ TEST(PaperFigures, Figure7ClocksOfPsAndGrep) {
 
 TEST(PaperFigures, Figure7RacesOfPsAndGrep) {
   const Figure7 figure;
-  const Examined e(figure.script);
+  const testing::Examined e(figure.script);
   EXPECT_TRUE(e.races({figure.execve, figure.read_of_ps}, "process 3")) << e.text();
   EXPECT_TRUE(e.races({figure.second_fork, figure.getdents}, "/proc")) << e.text();
   EXPECT_TRUE(e.races({figure.first_wait, figure.exit_of_ps, figure.exit_of_grep})) << e.text();
@@ -75,7 +75,7 @@ TEST(PaperFigures, Figure7RacesOfPsAndGrep) {
 
 TEST(PaperFigures, Figure7CutIsTheMergedClock) {
   const Figure7 figure;
-  const Examined e(figure.script);
+  const testing::Examined e(figure.script);
   const auto race =
       std::find_if(e.found.races.begin(), e.found.races.end(), [&](const ProcessRace& one) {
         return one.anchors == std::vector{e.node(figure.read_of_ps), e.node(figure.execve)};
@@ -91,7 +91,7 @@ TEST(PaperFigures, Figure7CutIsTheMergedClock) {
 
 TEST(PaperFigures, Figure7WaitIsMadeSpecific) {
   const Figure7 figure;
-  const Examined e(figure.script);
+  const testing::Examined e(figure.script);
   const auto race =
       std::find_if(e.found.races.begin(), e.found.races.end(),
                    [](const ProcessRace& one) { return one.kind == CandidateKind::kWaitWakeups; });
@@ -116,13 +116,13 @@ struct Figure8 {
     second = script.write(2, 4, 10);
     if (read_last) wait = script.read(3, 3, 20, 20);
   }
-  EventScript script;
+  testing::EventScript script;
   uint32_t first = 0, second = 0, wait = 0;
 };
 
 TEST(PaperFigures, Figure8BothOrdersOfReadAndSecondWriteAreWaitWakeups) {
   const Figure8 a(true), b(false);
-  const Examined after(a.script), between(b.script);
+  const testing::Examined after(a.script), between(b.script);
   EXPECT_TRUE(after.races({a.first, a.second, a.wait})) << after.text();
   EXPECT_TRUE(between.races({b.first, b.second, b.wait})) << between.text();
   EXPECT_EQ(after.found.races.size(), 1u) << after.text();
@@ -133,7 +133,7 @@ TEST(PaperFigures, Figure8BothOrdersOfReadAndSecondWriteAreWaitWakeups) {
 
 TEST(PaperFigures, Figure8BranchesExchangeTheTwoCases) {
   const Figure8 a(true), b(false);
-  const Examined after(a.script), between(b.script);
+  const testing::Examined after(a.script), between(b.script);
   const Branch to_b = make_branches(after.model, after.graph, after.found.races[0], 0).at(0);
   EXPECT_EQ(to_b.order, (Clock{after.node(a.first), after.node(a.wait), after.node(a.second)}));
   const Branch to_a = make_branches(between.model, between.graph, between.found.races[0], 0).at(0);
@@ -144,7 +144,7 @@ TEST(PaperFigures, Figure8BranchesExchangeTheTwoCases) {
 
 // Five calls on one resource: S1 S2 in P1, S3 in P2, S4 S5 in P3.
 TEST(PaperFigures, Figure9WhatIsAfterTheAnchorsIsOutsideTheCut) {
-  EventScript script;
+  testing::EventScript script;
   for (int task : {2, 3, 4}) script.fork(1, task);
   uint32_t calls[5];
   const int tasks[5] = {2, 2, 3, 4, 4};
@@ -152,7 +152,7 @@ TEST(PaperFigures, Figure9WhatIsAfterTheAnchorsIsOutsideTheCut) {
     calls[i] = script.path_call(tasks[i], i % 2 == 0 ? "chmod" : "chown", "/r", 0);
   RaceOptions options;
   options.examples = 100;
-  const Examined e(script, options);
+  const testing::Examined e(script, options);
   const auto race =
       std::find_if(e.found.races.begin(), e.found.races.end(), [&](const ProcessRace& one) {
         return one.anchors == std::vector{e.node(calls[0]), e.node(calls[4])};
@@ -166,18 +166,18 @@ TEST(PaperFigures, Figure9WhatIsAfterTheAnchorsIsOutsideTheCut) {
 
 // A divergence points to the tighter race: both must be found, the tighter one first.
 TEST(PaperFigures, Figure10TheTighterRaceRanksFirst) {
-  EventScript a;
+  testing::EventScript a;
   a.fork(1, 2);
   a.fork(1, 3);
   const uint32_t s1 = a.open(2, "/f", O_CREAT | O_WRONLY, 3);
   const uint32_t s2 = a.path_call(3, "unlink", "/f", 0);
   const uint32_t s3 = a.open(3, "/f", O_CREAT | O_WRONLY, 3);
-  const Examined creation(a);
+  const testing::Examined creation(a);
   ASSERT_TRUE(creation.races({s1, s2}, "/f")) << creation.text();
   ASSERT_TRUE(creation.races({s1, s3}, "/f")) << creation.text();
   EXPECT_EQ(creation.found.races[0].anchors, (Clock{creation.node(s1), creation.node(s2)}));
 
-  EventScript b;
+  testing::EventScript b;
   b.open(1, "/f", O_RDWR, 3, 10);
   b.fork(1, 2);
   b.fork(1, 3);
@@ -186,11 +186,11 @@ TEST(PaperFigures, Figure10TheTighterRaceRanksFirst) {
   const uint32_t w1 = b.write(2, 4, 1);
   const uint32_t r2 = b.call(3, "pread64", {4, 0, 1, 0}, 1);
   const uint32_t w3 = b.call(3, "pwrite64", {4, 0, 1, 0}, 1);
-  const Examined content(b);
+  const testing::Examined content(b);
   ASSERT_TRUE(content.races({w1, r2}, "/f")) << content.text();
   ASSERT_TRUE(content.races({w1, w3}, "/f")) << content.text();
   EXPECT_EQ(content.found.races[0].anchors, (Clock{content.node(w1), content.node(r2)}));
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -6,7 +6,7 @@
 
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
@@ -41,30 +41,30 @@ std::string normalise_word(std::string_view word) {
 }
 
 // What is touched, the more telling first.
-double kind_weight(ObjectKind kind) {
+double kind_weight(effects::ObjectKind kind) {
   switch (kind) {
-    case ObjectKind::kName:
-    case ObjectKind::kData:
+    case effects::ObjectKind::kName:
+    case effects::ObjectKind::kData:
       return 0;
-    case ObjectKind::kMeta:
-    case ObjectKind::kListener:
+    case effects::ObjectKind::kMeta:
+    case effects::ObjectKind::kListener:
       return 1;
-    case ObjectKind::kDirectory:
-    case ObjectKind::kProcess:
-    case ObjectKind::kGlobal:
+    case effects::ObjectKind::kDirectory:
+    case effects::ObjectKind::kProcess:
+    case effects::ObjectKind::kGlobal:
       return 2;
-    case ObjectKind::kChild:
-    case ObjectKind::kStream:
+    case effects::ObjectKind::kChild:
+    case effects::ObjectKind::kStream:
       return 4;
-    case ObjectKind::kDescription:
-    case ObjectKind::kParent:
-    case ObjectKind::kSignal:
-    case ObjectKind::kSignalState:
+    case effects::ObjectKind::kDescription:
+    case effects::ObjectKind::kParent:
+    case effects::ObjectKind::kSignal:
+    case effects::ObjectKind::kSignalState:
       return 5;
-    case ObjectKind::kLock:
+    case effects::ObjectKind::kLock:
       return 6;
-    case ObjectKind::kTable:
-    case ObjectKind::kTerminal:
+    case effects::ObjectKind::kTable:
+    case effects::ObjectKind::kTerminal:
       return 8;
   }
   return 8;
@@ -89,14 +89,14 @@ std::string normalise_name(const std::string& name) {
   return out;
 }
 
-RaceCollector::RaceCollector(const Recording& recording, const Model& model,
+RaceCollector::RaceCollector(const recording::Recording& recording, const effects::Model& model,
                              const RaceOptions& options)
     : recording_(recording), model_(model), options_(options), names_(model.objects.size(), 0) {}
 
 uint64_t RaceCollector::normal_name(uint32_t object) {
   uint64_t& known = names_[object];
   if (known == 0) {
-    const Object& one = model_.objects[object];
+    const effects::Object& one = model_.objects[object];
     known = stable_hash(normalise_name(one.name), 0x9e3779b97f4a7c15ULL) * 16 +
             static_cast<uint64_t>(one.kind);
     if (known == 0) known = 1;
@@ -105,30 +105,31 @@ uint64_t RaceCollector::normal_name(uint32_t object) {
 }
 
 uint64_t RaceCollector::path_of(uint32_t node) const {
-  const Node& one = model_.nodes[node];
+  const effects::Node& one = model_.nodes[node];
   const deadheat_process_event& head = recording_.events()[one.event].head();
   return (uint64_t{one.program} << 32) ^ (uint64_t{head.kind} << 16) ^ head.number;
 }
 
 // Which file of a process in /proc was read: its command line is not its memory map.
 uint64_t RaceCollector::part_of(uint32_t node, uint32_t object) const {
-  if (model_.objects[object].kind != ObjectKind::kProcess) return 0;
-  const Node& one = model_.nodes[node];
+  if (model_.objects[object].kind != effects::ObjectKind::kProcess) return 0;
+  const effects::Node& one = model_.nodes[node];
   for (uint32_t i = 0; i < one.accesses; i++) {
-    const Access& access = model_.accesses[one.first_access + i];
-    if (access.object == object && access.end != kWhole) return access.begin;
+    const effects::Access& access = model_.accesses[one.first_access + i];
+    if (access.object == object && access.end != effects::kWhole) return access.begin;
   }
   return 0;
 }
 
 // What the call is about: what it stores, else the last that it loads.
 uint64_t RaceCollector::subject_of(uint32_t node) {
-  const Node& one = model_.nodes[node];
-  const Access* best = nullptr;
+  const effects::Node& one = model_.nodes[node];
+  const effects::Access* best = nullptr;
   for (uint32_t i = 0; i < one.accesses; i++) {
-    const Access& access = model_.accesses[one.first_access + i];
-    const ObjectKind kind = model_.objects[access.object].kind;
-    const bool aside = kind == ObjectKind::kMeta || kind == ObjectKind::kDirectory;
+    const effects::Access& access = model_.accesses[one.first_access + i];
+    const effects::ObjectKind kind = model_.objects[access.object].kind;
+    const bool aside =
+        kind == effects::ObjectKind::kMeta || kind == effects::ObjectKind::kDirectory;
     if (!aside && (best == nullptr || access.store || !best->store)) best = &access;
   }
   return best == nullptr ? 0 : normal_name(best->object);
@@ -151,7 +152,8 @@ double RaceCollector::weight(const ProcessRace& race) const {
   bool threads = true;
   for (const uint32_t anchor : race.anchors)
     threads &= model_.tasks[model_.nodes[anchor].task].process == process;
-  if (threads && model_.objects[race.object].kind != ObjectKind::kSignal) weight += kThreads;
+  if (threads && model_.objects[race.object].kind != effects::ObjectKind::kSignal)
+    weight += kThreads;
   if (model_.objects[race.object].name.starts_with("SIGCHLD")) weight += kChildSignal;
   return weight;
 }
@@ -174,7 +176,7 @@ void RaceCollector::add(model::CandidateKind kind, std::initializer_list<uint32_
   }
   // A signal may come at any call of its target; before the same call on another file is another
   // place.
-  if (model_.objects[object].kind == ObjectKind::kSignal && anchors.size() == 3)
+  if (model_.objects[object].kind == effects::ObjectKind::kSignal && anchors.size() == 3)
     key ^= subject_of(race.anchors[2]) * 31;
   race.distance = distance(race.anchors.front(), race.anchors.back());
   Group& group = groups_[key];
@@ -219,4 +221,4 @@ ProcessRaces RaceCollector::take() {
   return std::move(found_);
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

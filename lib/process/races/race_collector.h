@@ -8,11 +8,12 @@
 
 #include "lib/process/races/races.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 
 class RaceCollector {
  public:
-  RaceCollector(const Recording& recording, const Model& model, const RaceOptions& options);
+  RaceCollector(const recording::Recording& recording, const effects::Model& model,
+                const RaceOptions& options);
 
   // anchors as in ProcessRace.
   void add(model::CandidateKind kind, std::initializer_list<uint32_t> anchors, uint32_t object);
@@ -35,8 +36,8 @@ class RaceCollector {
   uint64_t part_of(uint32_t node, uint32_t object) const;
   double weight(const ProcessRace& race) const;
 
-  const Recording& recording_;
-  const Model& model_;
+  const recording::Recording& recording_;
+  const effects::Model& model_;
   const RaceOptions& options_;
   std::vector<uint64_t> names_;  // normalised, as hashes; 0: not yet
   std::unordered_map<uint64_t, Group> groups_;
@@ -47,4 +48,4 @@ class RaceCollector {
 // program.
 std::string normalise_name(const std::string& name);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

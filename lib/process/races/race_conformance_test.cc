@@ -5,10 +5,10 @@
 #include <random>
 #include <set>
 
-#include "lib/process/model/event_script.h"
 #include "lib/process/races/load_store.h"
+#include "lib/process/testing/event_script.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 // Tasks that fork, talk over one pipe, touch a few files, send signals, end and are waited for.
@@ -20,7 +20,7 @@ class RandomScript {
     alive_ = {1};
     for (int i = 0; i < events; i++) step();
   }
-  const EventScript& script() const { return script_; }
+  const testing::EventScript& script() const { return script_; }
 
  private:
   int pick(int below) { return std::uniform_int_distribution<int>(0, below - 1)(random_); }
@@ -88,7 +88,7 @@ class RandomScript {
   }
 
   std::mt19937 random_;
-  EventScript script_;
+  testing::EventScript script_;
   std::vector<int> alive_, dead_;
   std::map<int, int> parent_;
   int next_ = 2;
@@ -96,7 +96,7 @@ class RandomScript {
 };
 
 // reached[b] has a: there is a way from a to b.
-std::vector<std::vector<bool>> reachability(const Model& model) {
+std::vector<std::vector<bool>> reachability(const effects::Model& model) {
   std::vector<std::vector<bool>> reached(model.nodes.size(), std::vector<bool>(model.nodes.size()));
   const auto take_over = [&](uint32_t from, uint32_t to) {
     reached[to][from] = true;
@@ -104,9 +104,9 @@ std::vector<std::vector<bool>> reachability(const Model& model) {
       if (reached[from][i]) reached[to][i] = true;
   };
   for (uint32_t node = 0; node < model.nodes.size(); node++) {
-    const Node& one = model.nodes[node];
+    const effects::Node& one = model.nodes[node];
     if (one.position > 1) take_over(model.tasks[one.task].nodes[one.position - 2], node);
-    for (const Edge& edge : model.edges)
+    for (const effects::Edge& edge : model.edges)
       if (edge.to == node) take_over(edge.from, node);
   }
   return reached;
@@ -115,10 +115,11 @@ std::vector<std::vector<bool>> reachability(const Model& model) {
 TEST(Conformance, TheClocksAreReachability) {
   uint32_t edges = 0;
   for (uint32_t seed = 1; seed <= 60; seed++) {
-    const Examined e(RandomScript(seed, 250).script());
+    const testing::Examined e(RandomScript(seed, 250).script());
     const auto reached = reachability(e.model);
     edges += static_cast<uint32_t>(e.model.edges.size());
-    for (const Edge& edge : e.model.edges) ASSERT_LT(edge.from, edge.to) << "seed " << seed;
+    for (const effects::Edge& edge : e.model.edges)
+      ASSERT_LT(edge.from, edge.to) << "seed " << seed;
     for (uint32_t a = 0; a < e.model.nodes.size(); a++) {
       std::vector<uint32_t> clock(e.model.tasks.size(), 0);
       for (uint32_t b = 0; b < e.model.nodes.size(); b++) {
@@ -134,10 +135,10 @@ TEST(Conformance, TheClocksAreReachability) {
 
 using Pair = std::pair<uint32_t, uint32_t>;
 
-std::set<Pair> all_pairs(const Examined& e, uint64_t& under_lock) {
+std::set<Pair> all_pairs(const testing::Examined& e, uint64_t& under_lock) {
   std::set<Pair> pairs, locked;
-  for (const Access& a : e.model.accesses)
-    for (const Access& b : e.model.accesses) {
+  for (const effects::Access& a : e.model.accesses)
+    for (const effects::Access& b : e.model.accesses) {
       if (a.node >= b.node || a.object != b.object || e.model.objects[a.object].quiet) continue;
       if (!conflict(e.model.objects[a.object].kind, a, b)) continue;
       if (!e.graph.concurrent(a.node, b.node)) continue;
@@ -153,7 +154,7 @@ TEST(Conformance, TheScanFindsWhatTryingAllPairsFinds) {
   RaceOptions options;
   options.examples = 1000000;
   for (uint32_t seed = 1; seed <= 80; seed++) {
-    const Examined e(RandomScript(seed, 90).script(), options);
+    const testing::Examined e(RandomScript(seed, 90).script(), options);
     const std::set<Pair> expected = all_pairs(e, under_lock);
     std::set<Pair> found;
     for (const ProcessRace& race : e.found.races)
@@ -179,7 +180,7 @@ TEST(Conformance, WhatIsKeptOfACodePathIsTheNearest) {
     all.examples = 1000000;
     few.examples = 1;
     const auto script = RandomScript(seed, 90).script();
-    const Examined every(script, all), nearest(script, few);
+    const testing::Examined every(script, all), nearest(script, few);
     EXPECT_EQ(every.found.pairs, nearest.found.pairs);
     EXPECT_LE(nearest.found.races.size(), every.found.races.size());
     for (const ProcessRace& race : nearest.found.races)
@@ -189,4 +190,4 @@ TEST(Conformance, WhatIsKeptOfACodePathIsTheNearest) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "lib/model/candidate.h"
-#include "lib/process/model/model.h"
+#include "lib/process/effects/model.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 
 // Vector clocks of the nodes. A node that no edge enters has its predecessor's clock with its own
 // component one higher, so clocks are kept only where an edge enters; and they are kept in chunks
@@ -17,10 +17,10 @@ namespace deadheat::process {
 // equal to plain clocks and to reachability.
 class Graph {
  public:
-  explicit Graph(const Model& model);
+  explicit Graph(const effects::Model& model);
   bool before(uint32_t first, uint32_t second) const {  // first happens-before second
-    const Node& one = model_->nodes[first];
-    const Node& other = model_->nodes[second];
+    const effects::Node& one = model_->nodes[first];
+    const effects::Node& other = model_->nodes[second];
     if (one.task == other.task) return one.position < other.position;
     return component(second, one.task) >= one.position;
   }
@@ -40,7 +40,7 @@ class Graph {
   }
   void merge(std::vector<uint32_t>& clock, uint32_t from, uint32_t owned_from);
 
-  const Model* model_;
+  const effects::Model* model_;
   uint32_t width_ = 0;            // chunks a clock
   std::vector<Chunk> chunks_;     // [0] is all zeros
   std::vector<uint32_t> clocks_;  // width_ chunk indices each; [0] is the empty clock
@@ -75,7 +75,7 @@ struct ProcessRaces {
                            // code paths, farther apart
 };
 
-ProcessRaces find_races(const Recording& recording, const Model& model, const Graph& graph,
-                        const RaceOptions& options);
+ProcessRaces find_races(const recording::Recording& recording, const effects::Model& model,
+                        const Graph& graph, const RaceOptions& options);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

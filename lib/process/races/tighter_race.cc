@@ -2,7 +2,7 @@
 
 #include <tuple>
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 // Whether x before y, where y was recorded first, puts `second` before `first` too.
@@ -41,27 +41,28 @@ std::optional<uint32_t> tighter_race(const Graph& graph, const ProcessRaces& rac
   return best;
 }
 
-std::optional<LedAway> led_away(const Model& model, const Graph& graph, const Branch& branch,
-                                const std::vector<uint32_t>& otherwise) {
+std::optional<LedAway> led_away(const effects::Model& model, const Graph& graph,
+                                const Branch& branch, const std::vector<uint32_t>& otherwise) {
   std::optional<LedAway> best;
   for (const uint32_t node : otherwise) {
-    const Node& later = model.nodes[node];
-    for (const Access& store : model.accesses) {
+    const effects::Node& later = model.nodes[node];
+    for (const effects::Access& store : model.accesses) {
       if (!store.store || store.node >= node || model.nodes[store.node].task == later.task)
         continue;
       for (uint32_t i = 0; i < later.accesses; i++) {
-        const Access& load = model.accesses[later.first_access + i];
+        const effects::Access& load = model.accesses[later.first_access + i];
         if (load.object != store.object || load.begin >= store.end || store.begin >= load.end ||
             !contains(graph, branch, store.node, node))
           continue;
         best = LedAway{store.node, node, load.object};
         // What a shell's waits find changes in most branches, and rarely what it does.
-        const ObjectKind kind = model.objects[load.object].kind;
-        if (kind != ObjectKind::kChild && kind != ObjectKind::kProcess) return best;
+        const effects::ObjectKind kind = model.objects[load.object].kind;
+        if (kind != effects::ObjectKind::kChild && kind != effects::ObjectKind::kProcess)
+          return best;
       }
     }
   }
   return best;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

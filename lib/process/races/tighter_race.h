@@ -10,7 +10,7 @@
 
 #include "lib/process/races/branch.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 
 // The index of the nearest race that the branch contains, one that `happens` in the other order
 // before one that does not; none if it contains no other.
@@ -25,7 +25,7 @@ struct LedAway {
 // What sent a branch's anchor another way, if that is known: of the nodes whose calls returned
 // something else than recorded, one that the branch put before a store which it saw in the
 // recording.
-std::optional<LedAway> led_away(const Model& model, const Graph& graph, const Branch& branch,
-                                const std::vector<uint32_t>& otherwise);
+std::optional<LedAway> led_away(const effects::Model& model, const Graph& graph,
+                                const Branch& branch, const std::vector<uint32_t>& otherwise);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

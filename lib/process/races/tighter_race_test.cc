@@ -5,13 +5,14 @@
 
 #include <algorithm>
 
-#include "lib/process/model/event_script.h"
+#include "lib/process/testing/event_script.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 // The race of two events on that object; the test fails where there is none.
-uint32_t race_of(const Examined& e, uint32_t first, uint32_t second, std::string_view object) {
+uint32_t race_of(const testing::Examined& e, uint32_t first, uint32_t second,
+                 std::string_view object) {
   for (uint32_t i = 0; i < e.found.races.size(); i++) {
     const ProcessRace& race = e.found.races[i];
     if (race.anchors == std::vector{e.node(first), e.node(second)} &&
@@ -26,7 +27,7 @@ bool all_happen(uint32_t) { return true; }
 
 // Figure 10b, with a mark instead of the content: who does not find the mark does not read the
 // data.
-struct Marked : Two {
+struct Marked : testing::Two {
   Marked() {
     data = path_call(2, "mkdir", "/w/data", 0);
     mark = path_call(2, "mkdir", "/w/mark", 0);
@@ -38,7 +39,7 @@ struct Marked : Two {
 
 TEST(TighterRace, IsTheOneInside) {
   const Marked script;
-  const Examined e(script);
+  const testing::Examined e(script);
   const uint32_t outer = race_of(e, script.data, script.uses, "/w/data");
   const uint32_t inner = race_of(e, script.mark, script.looks, "/w/mark");
   const Branch flip = make_branches(e.model, e.graph, e.found.races[outer], outer).front();
@@ -49,14 +50,14 @@ TEST(TighterRace, IsTheOneInside) {
 }
 
 TEST(TighterRace, OneThatHappensExplainsMore) {
-  Two script;
+  testing::Two script;
   const uint32_t data = script.path_call(2, "mkdir", "/w/data", 0);
   const uint32_t far = script.path_call(2, "mkdir", "/w/far", 0);
   const uint32_t near = script.path_call(2, "mkdir", "/w/near", 0);
   const uint32_t near_look = script.path_call(3, "access", "/w/near", 0);
   const uint32_t far_look = script.path_call(3, "access", "/w/far", 0);
   const uint32_t uses = script.path_call(3, "rmdir", "/w/data", 0);
-  const Examined e(script);
+  const testing::Examined e(script);
   const uint32_t outer = race_of(e, data, uses, "/w/data");
   const uint32_t first = race_of(e, near, near_look, "/w/near");
   const uint32_t second = race_of(e, far, far_look, "/w/far");
@@ -67,12 +68,12 @@ TEST(TighterRace, OneThatHappensExplainsMore) {
 }
 
 TEST(TighterRace, UnrelatedOnesExplainNothing) {
-  Two script;
+  testing::Two script;
   const uint32_t before = script.path_call(2, "mkdir", "/w/mark", 0);
   const uint32_t data = script.path_call(2, "mkdir", "/w/data", 0);
   const uint32_t uses = script.path_call(3, "rmdir", "/w/data", 0);
   const uint32_t after = script.path_call(3, "access", "/w/mark", 0);
-  const Examined e(script);
+  const testing::Examined e(script);
   const uint32_t outer = race_of(e, data, uses, "/w/data");
   race_of(e, before, after, "/w/mark");
   const Branch flip = make_branches(e.model, e.graph, e.found.races[outer], outer).front();
@@ -81,7 +82,7 @@ TEST(TighterRace, UnrelatedOnesExplainNothing) {
 
 TEST(TighterRace, SentTheAnchorAway) {
   const Marked script;
-  const Examined e(script);
+  const testing::Examined e(script);
   const uint32_t outer = race_of(e, script.data, script.uses, "/w/data");
   const Branch flip = make_branches(e.model, e.graph, e.found.races[outer], outer).front();
   const auto away = led_away(e.model, e.graph, flip, {e.node(script.looks)});
@@ -94,4 +95,4 @@ TEST(TighterRace, SentTheAnchorAway) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -7,7 +7,7 @@
 
 #include "lib/process/races/load_store.h"
 
-namespace deadheat::process {
+namespace deadheat::process::races {
 namespace {
 
 constexpr size_t kLook = 16;           // wake-ups or waits looked at in each direction
@@ -20,23 +20,23 @@ struct Meeting {  // an edge: a wait that was woken
 
 class WaitScan {
  public:
-  WaitScan(const Model& model, const Graph& graph, RaceCollector& races)
+  WaitScan(const effects::Model& model, const Graph& graph, RaceCollector& races)
       : model_(model), graph_(graph), races_(races) {}
 
   void object(uint32_t object, std::vector<Meeting> meetings,
-              const std::vector<const Access*>& accesses) {
+              const std::vector<const effects::Access*>& accesses) {
     object_ = object;
     wakeups_.clear();
     waits_.clear();
-    for (const Access* access : accesses) {
-      if (access->role == AccessRole::kWakeup) wakeups_.push_back(access);
-      if (access->role == AccessRole::kWait) waits_.push_back(access);
+    for (const effects::Access* access : accesses) {
+      if (access->role == effects::AccessRole::kWakeup) wakeups_.push_back(access);
+      if (access->role == effects::AccessRole::kWait) waits_.push_back(access);
     }
     std::sort(meetings.begin(), meetings.end(), [](const Meeting& a, const Meeting& b) {
       return a.wait != b.wait ? a.wait < b.wait : a.wakeup < b.wakeup;
     });
     taken_by_.clear();
-    for (const Edge& reap : model_.reaps) taken_by_[reap.from] = reap.to;
+    for (const effects::Edge& reap : model_.reaps) taken_by_[reap.from] = reap.to;
     for (const Meeting& one : meetings) taken_by_[one.wakeup] = one.wait;  // the last one took it
     for (size_t i = 0; i < meetings.size(); i++) {
       if (i == 0 || meetings[i].wait != meetings[i - 1].wait) other_wakeups(meetings[i]);
@@ -45,50 +45,52 @@ class WaitScan {
   }
 
  private:
-  static size_t position(const std::vector<const Access*>& list, uint32_t node) {
-    const auto at = std::partition_point(list.begin(), list.end(),
-                                         [&](const Access* one) { return one->node < node; });
+  static size_t position(const std::vector<const effects::Access*>& list, uint32_t node) {
+    const auto at = std::partition_point(
+        list.begin(), list.end(), [&](const effects::Access* one) { return one->node < node; });
     return static_cast<size_t>(at - list.begin());
   }
 
-  static bool overlap(const Access& one, const Access& other) {
+  static bool overlap(const effects::Access& one, const effects::Access& other) {
     return one.begin < other.end && other.begin < one.end;
   }
 
   // The access of a node in a list; none when it took something without waiting.
-  static const Access* of_node(const std::vector<const Access*>& list, uint32_t node) {
+  static const effects::Access* of_node(const std::vector<const effects::Access*>& list,
+                                        uint32_t node) {
     const size_t at = position(list, node);
     return at < list.size() && list[at]->node == node ? list[at] : nullptr;
   }
 
   void other_wakeups(const Meeting& met) {
-    const Access* wait = of_node(waits_, met.wait);
+    const effects::Access* wait = of_node(waits_, met.wait);
     if (wait == nullptr) return;
-    const auto fits = [&](const Access& other) {
+    const auto fits = [&](const effects::Access& other) {
       if (other.node == met.wakeup || !overlap(*wait, other) || graph_.before(met.wait, other.node))
         return false;
       const auto taken = taken_by_.find(other.node);
       return taken == taken_by_.end() || taken->second >= met.wait;
     };
-    both_ways(wakeups_, position(wakeups_, met.wakeup), fits, [&](const Access& other) {
+    both_ways(wakeups_, position(wakeups_, met.wakeup), fits, [&](const effects::Access& other) {
       races_.add(model::CandidateKind::kWaitWakeups, {met.wait, met.wakeup, other.node}, object_);
     });
   }
 
   void other_waits(const Meeting& met) {
-    const Access* wakeup = of_node(wakeups_, met.wakeup);
-    const bool children = model_.objects[object_].kind == ObjectKind::kChild;
-    const auto fits = [&](const Access& other) {
+    const effects::Access* wakeup = of_node(wakeups_, met.wakeup);
+    const bool children = model_.objects[object_].kind == effects::ObjectKind::kChild;
+    const auto fits = [&](const effects::Access& other) {
       if (children && (wakeup == nullptr || !overlap(*wakeup, other))) return false;
       return graph_.concurrent(other.node, met.wait) && !graph_.before(other.node, met.wakeup);
     };
-    both_ways(waits_, position(waits_, met.wait), fits, [&](const Access& other) {
+    both_ways(waits_, position(waits_, met.wait), fits, [&](const effects::Access& other) {
       races_.add(model::CandidateKind::kWakeupWaits, {met.wakeup, met.wait, other.node}, object_);
     });
   }
 
   template <typename Fits, typename Report>
-  void both_ways(const std::vector<const Access*>& list, size_t from, Fits fits, Report report) {
+  void both_ways(const std::vector<const effects::Access*>& list, size_t from, Fits fits,
+                 Report report) {
     uint32_t kept = 0;
     uint32_t last = ~0u;
     for (size_t i = from; i < list.size() && i < from + kLook && kept < kKeep; i++) {
@@ -106,28 +108,28 @@ class WaitScan {
     }
   }
 
-  const Model& model_;
+  const effects::Model& model_;
   const Graph& graph_;
   RaceCollector& races_;
   uint32_t object_ = 0;
-  std::vector<const Access*> wakeups_, waits_;
+  std::vector<const effects::Access*> wakeups_, waits_;
   std::unordered_map<uint32_t, uint32_t> taken_by_;
 };
 
 // A call on the action or the mask of other signals than the one delivered is no place of its own.
-bool changes_other_signals(const Model& model, uint32_t call, uint32_t delivered) {
+bool changes_other_signals(const effects::Model& model, uint32_t call, uint32_t delivered) {
   const auto state_of = [&](uint32_t node, const auto& holds) {
-    const Node& one = model.nodes[node];
+    const effects::Node& one = model.nodes[node];
     for (uint32_t i = 0; i < one.accesses; i++) {
-      const Access& access = model.accesses[one.first_access + i];
-      if (model.objects[access.object].kind == ObjectKind::kSignalState && holds(access))
+      const effects::Access& access = model.accesses[one.first_access + i];
+      if (model.objects[access.object].kind == effects::ObjectKind::kSignalState && holds(access))
         return true;
     }
     return false;
   };
-  if (!state_of(call, [](const Access&) { return true; })) return false;
-  return !state_of(call, [&](const Access& change) {
-    return state_of(delivered, [&](const Access& load) {
+  if (!state_of(call, [](const effects::Access&) { return true; })) return false;
+  return !state_of(call, [&](const effects::Access& change) {
+    return state_of(delivered, [&](const effects::Access& load) {
       return change.begin < load.end && load.begin < change.end;
     });
   });
@@ -135,9 +137,9 @@ bool changes_other_signals(const Model& model, uint32_t call, uint32_t delivered
 
 // Every call of the target loads the signal; those before its delivery that were not over when it
 // was sent could have met it.
-void signal_races(const Recording& recording, const Model& model, const Graph& graph,
-                  const Edge& edge, RaceCollector& races) {
-  const Node& delivered = model.nodes[edge.to];
+void signal_races(const recording::Recording& recording, const effects::Model& model,
+                  const Graph& graph, const effects::Edge& edge, RaceCollector& races) {
+  const effects::Node& delivered = model.nodes[edge.to];
   const auto& nodes = model.tasks[delivered.task].nodes;
   for (uint32_t back = 1; back < delivered.position; back++) {
     const uint32_t call = nodes[delivered.position - 1 - back];
@@ -155,19 +157,19 @@ void signal_races(const Recording& recording, const Model& model, const Graph& g
 
 }  // namespace
 
-void find_wait_races(const Recording& recording, const Model& model, const Graph& graph,
-                     RaceCollector& races) {
+void find_wait_races(const recording::Recording& recording, const effects::Model& model,
+                     const Graph& graph, RaceCollector& races) {
   std::unordered_map<uint32_t, std::vector<Meeting>> meetings;
-  for (const Edge& edge : model.edges) {
+  for (const effects::Edge& edge : model.edges) {
     if (edge.object == ~0u) continue;
-    if (model.objects[edge.object].kind == ObjectKind::kSignal)
+    if (model.objects[edge.object].kind == effects::ObjectKind::kSignal)
       signal_races(recording, model, graph, edge, races);
     else
       meetings[edge.object].push_back({edge.from, edge.to});
   }
-  std::unordered_map<uint32_t, std::vector<const Access*>> accesses;
-  for (const Access& access : model.accesses)
-    if (access.role != AccessRole::kPlain && meetings.contains(access.object))
+  std::unordered_map<uint32_t, std::vector<const effects::Access*>> accesses;
+  for (const effects::Access& access : model.accesses)
+    if (access.role != effects::AccessRole::kPlain && meetings.contains(access.object))
       accesses[access.object].push_back(&access);
   WaitScan scan(model, graph, races);
   for (uint32_t object = 0; object < model.objects.size(); object++)
@@ -175,12 +177,12 @@ void find_wait_races(const Recording& recording, const Model& model, const Graph
       scan.object(object, std::move(found->second), accesses[object]);
 }
 
-ProcessRaces find_races(const Recording& recording, const Model& model, const Graph& graph,
-                        const RaceOptions& options) {
+ProcessRaces find_races(const recording::Recording& recording, const effects::Model& model,
+                        const Graph& graph, const RaceOptions& options) {
   RaceCollector races(recording, model, options);
   find_load_store_races(model, graph, races);
   find_wait_races(recording, model, graph, races);
   return races.take();
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::races

@@ -15,7 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/process/judge/user_checker.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -40,14 +40,14 @@ struct Beside::Shared {
   BesideEnd ends[kMost];
 };
 
-Result<Beside> Beside::prepare(const std::vector<std::string>& commands, const Command& like,
-                               const std::string& folder) {
+Result<Beside> Beside::prepare(const std::vector<std::string>& commands,
+                               const sandbox::Command& like, const std::string& folder) {
   if (commands.size() > kMost)
     return Error{"at most " + std::to_string(kMost) + " checkers can run beside a command", ""};
   Beside all;
   if (commands.empty()) return all;
   for (size_t i = 0; i < commands.size(); i++) {
-    Command own = process::beside({"/bin/sh", "-c", commands[i]}, like);
+    sandbox::Command own = process::judge::beside({"/bin/sh", "-c", commands[i]}, like);
     for (const bool error : {false, true}) {
       const std::string path = folder + "/beside" + std::to_string(i) + (error ? ".err" : ".out");
       ScopedFd file(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
@@ -66,7 +66,7 @@ std::vector<int> Beside::descriptors() const {
   return all;
 }
 
-void Beside::start(Inside& inside, int server, double timeout_s) {
+void Beside::start(sandbox::Inside& inside, int server, double timeout_s) {
   if (empty() || started()) return;
   void* const page =
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -83,10 +83,10 @@ void Beside::start(Inside& inside, int server, double timeout_s) {
 }
 
 // In the process between.
-void Beside::watch(Inside& inside, int server, double timeout_s) {
+void Beside::watch(sandbox::Inside& inside, int server, double timeout_s) {
   const auto deadline = after(timeout_s);
   std::vector<int> running;
-  for (const Command& one : commands_) {
+  for (const sandbox::Command& one : commands_) {
     const auto pid = inside.start(one, {});
     running.push_back(pid ? pid.value() : 0);
   }
@@ -125,4 +125,4 @@ std::vector<BesideEnd> Beside::finish() {
   return {shared_->ends, shared_->ends + commands_.size()};
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -12,7 +12,7 @@
 
 #include "lib/process/sandbox/sandbox.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 struct BesideEnd {
   int status = 0;  // as a shell gives it
@@ -22,24 +22,24 @@ struct BesideEnd {
 class Beside {
  public:
   // `folder` gets besideN.out and besideN.err; opened here, outside the sandbox.
-  static Result<Beside> prepare(const std::vector<std::string>& commands, const Command& like,
-                                const std::string& folder);
+  static Result<Beside> prepare(const std::vector<std::string>& commands,
+                                const sandbox::Command& like, const std::string& folder);
   bool empty() const { return commands_.empty(); }
   std::vector<int> descriptors() const;  // that the sandbox must not close
   // Inside, once: `server` is what to end when all of them have ended; 0: nothing.
-  void start(Inside& inside, int server, double timeout_s);
+  void start(sandbox::Inside& inside, int server, double timeout_s);
   bool started() const { return watcher_ != 0; }
   // Inside, when the command has ended: gives them the rest of their time.
   std::vector<BesideEnd> finish();
 
  private:
   struct Shared;
-  void watch(Inside& inside, int server, double timeout_s);
+  void watch(sandbox::Inside& inside, int server, double timeout_s);
 
-  std::vector<Command> commands_;
+  std::vector<sandbox::Command> commands_;
   std::vector<ScopedFd> files_;
   Shared* shared_ = nullptr;  // a page that the process between and the first one both see
   int watcher_ = 0;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

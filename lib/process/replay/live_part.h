@@ -7,41 +7,41 @@
 #include <utility>
 
 #include "lib/process/replay/replayer.h"
-#include "lib/process/trace/recorder.h"
+#include "lib/process/sources/ptrace/recorder.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 class LivePart : public Replayer {
  public:
   // `on_live` is called once, when nobody is held any more.
-  LivePart(const Recording& recording, const Model& model, const Branch& branch, double patience_s,
-           std::function<void()> on_live)
+  LivePart(const recording::Recording& recording, const effects::Model& model,
+           const races::Branch& branch, double patience_s, std::function<void()> on_live)
       : Replayer(recording, model, branch, patience_s), on_live_(std::move(on_live)) {}
 
-  bool may_go(TracedTask& task) override {
+  bool may_go(sources::TracedTask& task) override {
     return Replayer::may_go(task) && (!look() || recorder_.may_go(task));
   }
-  void going(Tracer& tracer, TracedTask& task) override {
+  void going(sources::Tracer& tracer, sources::TracedTask& task) override {
     Replayer::going(tracer, task);
     if (look()) recorder_.going(tracer, task);
   }
-  void left(TracedTask& task) override {
+  void left(sources::TracedTask& task) override {
     Replayer::left(task);
     if (look()) recorder_.left(task);
   }
-  void forked(TracedTask& parent, TracedTask& child) override {
+  void forked(sources::TracedTask& parent, sources::TracedTask& child) override {
     Replayer::forked(parent, child);
     look();
   }
-  void ended(TracedTask& task) override {
+  void ended(sources::TracedTask& task) override {
     Replayer::ended(task);
     if (look()) recorder_.ended(task);
   }
-  void delivered(TracedTask& task, int signal) override {
+  void delivered(sources::TracedTask& task, int signal) override {
     Replayer::delivered(task, signal);
     look();
   }
-  bool stuck(Tracer& tracer) override {
+  bool stuck(sources::Tracer& tracer) override {
     if (look()) return recorder_.stuck(tracer);
     const bool changed = Replayer::stuck(tracer);
     look();
@@ -57,9 +57,9 @@ class LivePart : public Replayer {
     return was_live_;
   }
 
-  Recorder recorder_;
+  sources::Recorder recorder_;
   std::function<void()> on_live_;
   bool was_live_ = false;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 std::optional<uint16_t> made_name_argument(uint32_t number, const uint64_t* arguments) {
   switch (number) {
@@ -32,4 +32,4 @@ std::optional<uint16_t> made_name_argument(uint32_t number, const uint64_t* argu
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

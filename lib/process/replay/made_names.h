@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 struct MadeName {
   std::string task;     // its path: "0.2.1"
@@ -19,4 +19,4 @@ constexpr size_t kMostMadeNames = 4096;  // of a run; names beyond stay as they 
 // Which argument names what the call makes, if it makes a name at all; also where it was there.
 std::optional<uint16_t> made_name_argument(uint32_t number, const uint64_t* arguments);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

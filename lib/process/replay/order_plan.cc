@@ -2,26 +2,26 @@
 
 #include <algorithm>
 
-#include "lib/process/syscall_table.h"
+#include "lib/process/recording/syscall_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 // A call whose effect is at its end.
 bool comes_back(const deadheat_process_event& head) {
   if (head.kind != DEADHEAT_PROCESS_SYSCALL || (head.flags & DEADHEAT_PROCESS_UNFINISHED))
     return false;
-  switch (syscall_entry(head.number).effect) {
-    case Effect::kRead:
-    case Effect::kReceive:
-    case Effect::kPoll:
-    case Effect::kSelect:
-    case Effect::kEpollWait:
-    case Effect::kWait:
-    case Effect::kWaitId:
-    case Effect::kAccept:
-    case Effect::kFlock:
-    case Effect::kFcntl:
+  switch (recording::syscall_entry(head.number).effect) {
+    case recording::Effect::kRead:
+    case recording::Effect::kReceive:
+    case recording::Effect::kPoll:
+    case recording::Effect::kSelect:
+    case recording::Effect::kEpollWait:
+    case recording::Effect::kWait:
+    case recording::Effect::kWaitId:
+    case recording::Effect::kAccept:
+    case recording::Effect::kFlock:
+    case recording::Effect::kFcntl:
       return true;
     default:
       return false;
@@ -30,7 +30,8 @@ bool comes_back(const deadheat_process_event& head) {
 
 }  // namespace
 
-OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branch& branch)
+OrderPlan::OrderPlan(const recording::Recording& recording, const effects::Model& model,
+                     const races::Branch& branch)
     : recording_(recording),
       model_(model),
       in_cut_(model.nodes.size()),
@@ -40,14 +41,14 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
       by_object_(model.objects.size()),
       open_from_(model.objects.size()) {
   for (const uint32_t anchor : branch.order) {
-    const Node& one = model.nodes[anchor];
+    const effects::Node& one = model.nodes[anchor];
     uint32_t& first = first_anchor_[one.task];
     first = first == 0 ? one.position : std::min(first, one.position);
     mark_way_to(anchor);
   }
   std::vector<uint32_t> node_of(recording.events().size(), kNoNode);
   for (uint32_t node = 0; node < model.nodes.size(); node++) {
-    const Node& one = model.nodes[node];
+    const effects::Node& one = model.nodes[node];
     node_of[one.event] = node;
     const bool anchor =
         std::find(branch.order.begin(), branch.order.end(), node) != branch.order.end();
@@ -56,9 +57,9 @@ OrderPlan::OrderPlan(const Recording& recording, const Model& model, const Branc
   }
   for (uint32_t access = 0; access < model.accesses.size(); access++)
     by_object_[model.accesses[access].object].push_back(access);
-  std::map<int32_t, const Task*>
+  std::map<int32_t, const effects::Task*>
       tasks;  // numbers are not used again within a recording's namespace
-  for (const Task& task : model.tasks) tasks[task.id] = &task;
+  for (const effects::Task& task : model.tasks) tasks[task.id] = &task;
   for (uint32_t event = 0; event < recording.events().size(); event++) {
     const auto task = tasks.find(recording.events()[event].head().task);
     if (task != tasks.end()) steps_[task->second->path].push_back({event, node_of[event]});
@@ -94,33 +95,34 @@ void OrderPlan::done(uint32_t node) {
 void OrderPlan::undone(uint32_t node) {
   if (done_[node]) ahead_ += is_ahead_of_anchor(node);
   done_[node] = false;
-  const Node& one = model_.nodes[node];
+  const effects::Node& one = model_.nodes[node];
   for (uint32_t i = 0; i < one.accesses; i++)
     open_from_[model_.accesses[one.first_access + i].object] = 0;
 }
 
-bool OrderPlan::conflicts(const Access& one, const Access& other) const {
+bool OrderPlan::conflicts(const effects::Access& one, const effects::Access& other) const {
   if (model_.nodes[one.node].task == model_.nodes[other.node].task) return false;
   // Who comes first into a stream or a queue gets the first place: their ranges say which was
   // first.
-  if (one.role == AccessRole::kWakeup && other.role == AccessRole::kWakeup) return true;
+  if (one.role == effects::AccessRole::kWakeup && other.role == effects::AccessRole::kWakeup)
+    return true;
   // So it is with what is appended to a file.
   if (one.store && other.store && (one.end == other.begin || other.end == one.begin)) return true;
   return (one.store || other.store) && one.begin < other.end && other.begin < one.end;
 }
 
 uint32_t OrderPlan::waits_for(uint32_t node) {
-  const Node& mine = model_.nodes[node];
+  const effects::Node& mine = model_.nodes[node];
   const deadheat_process_event& head = recording_.events()[mine.event].head();
   const uint64_t until = comes_back(head) ? head.end : head.begin;
   for (uint32_t i = 0; i < mine.accesses; i++) {
-    const Access& access = model_.accesses[mine.first_access + i];
+    const effects::Access& access = model_.accesses[mine.first_access + i];
     const std::vector<uint32_t>& list = by_object_[access.object];
     size_t& open = open_from_[access.object];
     const auto settled = [&](uint32_t other) { return done_[other] || !in_cut_[other]; };
     while (open < list.size() && settled(model_.accesses[list[open]].node)) open++;
     for (size_t at = open; at < list.size(); at++) {
-      const Access& other = model_.accesses[list[at]];
+      const effects::Access& other = model_.accesses[list[at]];
       if (recording_.events()[model_.nodes[other.node].event].head().begin > until) break;
       if (settled(other.node) || !conflicts(access, other)) continue;
       if (recording_.events()[model_.nodes[other.node].event].head().end < until) return other.node;
@@ -129,4 +131,4 @@ uint32_t OrderPlan::waits_for(uint32_t node) {
   return kNoNode;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

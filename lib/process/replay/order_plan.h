@@ -15,11 +15,11 @@
 #include <string>
 #include <vector>
 
-#include "lib/process/model/model.h"
+#include "lib/process/effects/model.h"
 #include "lib/process/races/branch.h"
-#include "lib/process/recording.h"
+#include "lib/process/recording/recording.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 constexpr uint32_t kNoNode = ~0u;
 
@@ -30,7 +30,8 @@ class OrderPlan {
     uint32_t node = kNoNode;
   };
 
-  OrderPlan(const Recording& recording, const Model& model, const Branch& branch);
+  OrderPlan(const recording::Recording& recording, const effects::Model& model,
+            const races::Branch& branch);
 
   // What the recorded task of that path did, in its order; null: there was none.
   const std::vector<Step>* steps(const std::string& path) const;
@@ -48,10 +49,10 @@ class OrderPlan {
  private:
   void mark_way_to(uint32_t anchor);
   bool is_ahead_of_anchor(uint32_t node) const;
-  bool conflicts(const Access& one, const Access& other) const;
+  bool conflicts(const effects::Access& one, const effects::Access& other) const;
 
-  const Recording& recording_;
-  const Model& model_;
+  const recording::Recording& recording_;
+  const effects::Model& model_;
   std::map<std::string, std::vector<Step>> steps_;
   std::vector<bool> in_cut_, done_;
   std::vector<bool> leads_to_anchor_;   // by event
@@ -61,4 +62,4 @@ class OrderPlan {
   std::vector<size_t> open_from_;  // per object: all before are done or outside the cut
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

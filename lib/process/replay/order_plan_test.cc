@@ -4,20 +4,20 @@
 #include <gtest/gtest.h>
 #include <sys/syscall.h>
 
-#include "lib/process/model/event_script.h"
 #include "lib/process/replay/same_names.h"
+#include "lib/process/testing/event_script.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 // Both look first and then make it: whose look is turned round must not run ahead of the other's.
 TEST(OrderPlan, TheFirstAnchorWaitsUntilTheOthersAreNext) {
-  Two script;
+  testing::Two script;
   const uint32_t looks = script.path_call(2, "access", "/w/lock", -ENOENT);
   const uint32_t makes = script.path_call(2, "mkdir", "/w/lock", 0);
   const uint32_t other_looks = script.path_call(3, "access", "/w/lock", 0);
-  const Examined e(script);
-  Branch flip = unchanged(e.model);
+  const testing::Examined e(script);
+  races::Branch flip = races::unchanged(e.model);
   flip.order = {e.node(other_looks), e.node(makes)};
   OrderPlan plan(e.recording, e.model, flip);
   EXPECT_FALSE(plan.anchors_are_next());
@@ -29,13 +29,13 @@ TEST(OrderPlan, TheFirstAnchorWaitsUntilTheOthersAreNext) {
 }
 
 TEST(OrderPlan, WhatLeadsToAnAnchorIsNotPassedOver) {
-  EventScript script;
+  testing::EventScript script;
   const uint32_t other = script.fork(1, 2);
   const uint32_t way = script.fork(1, 3);
   const uint32_t looks = script.path_call(3, "access", "/w/lock", -ENOENT);
   const uint32_t makes = script.path_call(1, "mkdir", "/w/lock", 0);
-  const Examined e(script);
-  Branch flip = unchanged(e.model);
+  const testing::Examined e(script);
+  races::Branch flip = races::unchanged(e.model);
   flip.order = {e.node(makes), e.node(looks)};
   OrderPlan plan(e.recording, e.model, flip);
   for (const uint32_t event : {way, looks, makes}) EXPECT_TRUE(plan.leads_to_anchor({event}));
@@ -74,4 +74,4 @@ TEST(SameNames, CallsThatMakeANewName) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -7,9 +7,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "lib/process/bytes_of.h"
+#include "lib/process/recording/bytes_of.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
@@ -30,7 +30,7 @@ int64_t read_clock(clockid_t clock) {
 }
 
 // The wall clock that a recorded call was told.
-std::optional<int64_t> wall_clock_in(const Event& event) {
+std::optional<int64_t> wall_clock_in(const recording::Event& event) {
   const deadheat_process_event& head = event.head();
   if (head.kind != DEADHEAT_PROCESS_SYSCALL || head.result < 0) return std::nullopt;
   if (head.number == SYS_clock_gettime && is_wall_clock(head.arguments[0])) {
@@ -54,15 +54,15 @@ std::optional<int64_t> wall_clock_in(const Event& event) {
 
 int64_t real_time_ns() { return read_clock(CLOCK_REALTIME); }
 
-ReplayClock::ReplayClock(const Recording& recording) {
-  const std::vector<Event>& events = recording.events();
+ReplayClock::ReplayClock(const recording::Recording& recording) {
+  const std::vector<recording::Event>& events = recording.events();
   if (!recording.info().guarantees.time || events.empty()) return;
   told_ = true;
-  const auto monotonic = [](const Event& event) {
+  const auto monotonic = [](const recording::Event& event) {
     return static_cast<int64_t>(event.head().time_ns);
   };
   monotonic_to_wall_ = recording.info().started_ns - monotonic(events.front());
-  for (const Event& event : events) {
+  for (const recording::Event& event : events) {
     const auto wall = wall_clock_in(event);
     if (!wall) continue;
     monotonic_to_wall_ = *wall - monotonic(event);
@@ -72,7 +72,7 @@ ReplayClock::ReplayClock(const Recording& recording) {
   points_.push_back({real_time_ns(), recording.info().started_ns});
 }
 
-void ReplayClock::made(const Event& event) {
+void ReplayClock::made(const recording::Event& event) {
   if (!told_) return;
   const int64_t then = wall_clock_in(event).value_or(static_cast<int64_t>(event.head().time_ns) +
                                                      monotonic_to_wall_);
@@ -101,22 +101,23 @@ Answer ReplayClock::now(uint32_t number, uint64_t clock) const {
   const int64_t wall = shown(real_time_ns());
   switch (number) {
     case SYS_time:
-      return std::pair{wall / kSecond, bytes_of(wall / kSecond)};
+      return std::pair{wall / kSecond, recording::bytes_of(wall / kSecond)};
     case SYS_gettimeofday:
-      return std::pair{int64_t{0}, bytes_of(timeval{wall / kSecond, wall % kSecond / 1000})};
+      return std::pair{int64_t{0},
+                       recording::bytes_of(timeval{wall / kSecond, wall % kSecond / 1000})};
     case SYS_clock_gettime: {
       if (!is_wall_clock(clock) && !counts_from_start(clock)) return std::nullopt;
       const int64_t ns = is_wall_clock(clock) ? wall : wall - monotonic_to_wall_;
-      return std::pair{int64_t{0}, bytes_of(timespec{ns / kSecond, ns % kSecond})};
+      return std::pair{int64_t{0}, recording::bytes_of(timespec{ns / kSecond, ns % kSecond})};
     }
     default:
       return std::nullopt;
   }
 }
 
-Answer recorded_input(const Event& event) {
+Answer recorded_input(const recording::Event& event) {
   const deadheat_process_event& head = event.head();
-  if (head.number == SYS_time) return std::pair{head.result, bytes_of(head.result)};
+  if (head.number == SYS_time) return std::pair{head.result, recording::bytes_of(head.result)};
   const bool second = head.number == SYS_clock_gettime || head.number == SYS_read;
   const auto data = event.find(DEADHEAT_ATTACH_DATA, second ? 1 : 0);
   if (!data) return std::nullopt;
@@ -125,4 +126,4 @@ Answer recorded_input(const Event& event) {
   return std::pair{head.result, std::string(*data)};
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -18,23 +18,23 @@
 #include <utility>
 #include <vector>
 
-#include "lib/process/recording.h"
-#include "lib/process/trace/wall_clock.h"
+#include "lib/process/recording/recording.h"
+#include "lib/process/sources/ptrace/wall_clock.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 int64_t real_time_ns();
 
 using Answer = std::optional<std::pair<int64_t, std::string>>;
 
-class ReplayClock : public WallClock {
+class ReplayClock : public sources::WallClock {
  public:
-  explicit ReplayClock(const Recording& recording);
+  explicit ReplayClock(const recording::Recording& recording);
   // The recording has times at all; else programs see the real clock.
   bool told() const { return told_; }
 
   // A call is made now that was recorded then.
-  void made(const Event& event);
+  void made(const recording::Event& event);
   // Today's time as the program is to see it. Times before the start stay.
   int64_t shown(int64_t real_ns) const override;
   int64_t shift(bool wall) const override;
@@ -52,6 +52,6 @@ class ReplayClock : public WallClock {
 };
 
 // What a recorded call that brings something in is answered with: as it was.
-Answer recorded_input(const Event& event);
+Answer recorded_input(const recording::Event& event);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

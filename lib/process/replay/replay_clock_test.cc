@@ -6,7 +6,7 @@
 
 #include <cstring>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
@@ -22,18 +22,18 @@ std::string read_of(clockid_t clock, int64_t told_ns, uint64_t monotonic_ns, uin
   head.end = begin + 1;
   head.time_ns = monotonic_ns;
   const timespec value{told_ns / kSecond, told_ns % kSecond};
-  return EventBuilder(head)
+  return recording::EventBuilder(head)
       .attach(DEADHEAT_ATTACH_DATA, 1, {reinterpret_cast<const char*>(&value), sizeof value})
       .take();
 }
 
-Recording recorded(bool with_time = true) {
-  RecordingInfo info;
+recording::Recording recorded(bool with_time = true) {
+  recording::RecordingInfo info;
   info.started_ns = kThen;
   info.guarantees.time = with_time;
-  return Recording::of({read_of(CLOCK_REALTIME, kThen + kSecond, 5 * kSecond, 1),
-                        read_of(CLOCK_REALTIME, kThen + 3 * kSecond, 7 * kSecond, 3)},
-                       info);
+  return recording::Recording::of({read_of(CLOCK_REALTIME, kThen + kSecond, 5 * kSecond, 1),
+                                   read_of(CLOCK_REALTIME, kThen + 3 * kSecond, 7 * kSecond, 3)},
+                                  info);
 }
 
 timespec told(const Answer& answer) {
@@ -43,7 +43,7 @@ timespec told(const Answer& answer) {
 }
 
 TEST(ReplayClock, TimesBeforeTheStartStay) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   const ReplayClock clock(recording);
   EXPECT_EQ(clock.shown(kThen - kSecond), kThen - kSecond);
   const int64_t an_hour_ago = real_time_ns() - 3600 * kSecond;
@@ -51,7 +51,7 @@ TEST(ReplayClock, TimesBeforeTheStartStay) {
 }
 
 TEST(ReplayClock, WhatIsWrittenNowIsShownThen) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   ReplayClock clock(recording);
   clock.made(recording.events()[0]);
   const int64_t written = real_time_ns();
@@ -62,7 +62,7 @@ TEST(ReplayClock, WhatIsWrittenNowIsShownThen) {
 }
 
 TEST(ReplayClock, TheMapIsMonotone) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   ReplayClock clock(recording);
   const int64_t start = real_time_ns();
   clock.made(recording.events()[0]);
@@ -75,7 +75,7 @@ TEST(ReplayClock, TheMapIsMonotone) {
 }
 
 TEST(ReplayClock, ClocksThatWereNotRecordedGoOn) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   ReplayClock clock(recording);
   clock.made(recording.events()[1]);
   const timespec wall = told(clock.now(SYS_clock_gettime, CLOCK_REALTIME));
@@ -86,7 +86,7 @@ TEST(ReplayClock, ClocksThatWereNotRecordedGoOn) {
 }
 
 TEST(ReplayClock, DeadlinesComeBackToTheMachinesTime) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   ReplayClock clock(recording);
   clock.made(recording.events()[1]);
   const int64_t in_a_second = kThen + 4 * kSecond + clock.shift(true) - real_time_ns();
@@ -100,7 +100,7 @@ TEST(ReplayClock, DeadlinesComeBackToTheMachinesTime) {
 }
 
 TEST(ReplayClock, ARecordingWithoutTimesLeavesTheMachinesClock) {
-  const Recording recording = recorded(false);
+  const recording::Recording recording = recorded(false);
   const ReplayClock clock(recording);
   EXPECT_FALSE(clock.told());
   EXPECT_FALSE(clock.now(SYS_clock_gettime, CLOCK_REALTIME));
@@ -109,9 +109,9 @@ TEST(ReplayClock, ARecordingWithoutTimesLeavesTheMachinesClock) {
 }
 
 TEST(ReplayClock, RecordedReadingsAreGivenAsTheyWere) {
-  const Recording recording = recorded();
+  const recording::Recording recording = recorded();
   EXPECT_EQ(told(recorded_input(recording.events()[0])).tv_sec, kThen / kSecond + 1);
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

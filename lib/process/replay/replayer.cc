@@ -10,13 +10,13 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/process/recording/syscall_table.h"
 #include "lib/process/replay/replay_clock.h"
-#include "lib/process/syscall_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
-Replayer::Replayer(const Recording& recording, const Model& model, const Branch& branch,
-                   double patience_s)
+Replayer::Replayer(const recording::Recording& recording, const effects::Model& model,
+                   const races::Branch& branch, double patience_s)
     : recording_(recording),
       model_(model),
       branch_(branch),
@@ -24,7 +24,7 @@ Replayer::Replayer(const Recording& recording, const Model& model, const Branch&
       patience_s_(patience_s),
       clock_(recording) {}
 
-Replayer::State& Replayer::state(const TracedTask& task) {
+Replayer::State& Replayer::state(const sources::TracedTask& task) {
   State& state = states_[task.path];
   if (state.steps == nullptr) {
     static const std::vector<OrderPlan::Step> kNothing;
@@ -34,7 +34,7 @@ Replayer::State& Replayer::state(const TracedTask& task) {
   return state;
 }
 
-std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task) {
+std::optional<std::pair<int64_t, std::string>> Replayer::answer(sources::TracedTask& task) {
   // A clock that was not recorded goes on from the recorded ones.
   const auto clock = [&] { return clock_.now(task.call.number(), task.call.argument(0)); };
   if (live_) return clock();
@@ -55,9 +55,11 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
     }
   }
   look_up(mine, task);
-  const Effect effect = syscall_entry(task.call.number()).effect;
+  const recording::Effect effect = recording::syscall_entry(task.call.number()).effect;
   if (!mine.current) {
-    if (!task.executed && (effect == Effect::kExec || effect == Effect::kExecAt)) disown(task);
+    if (!task.executed &&
+        (effect == recording::Effect::kExec || effect == recording::Effect::kExecAt))
+      disown(task);
     return clock();
   }
   if (is_to_be_met_early(mine)) {
@@ -68,7 +70,7 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
     report_.matched--;
     return std::nullopt;
   }
-  const Event& event = recording_.events()[mine.current->event];
+  const recording::Event& event = recording_.events()[mine.current->event];
   // How long a thread waits in vain is not in our hands; that it did so is.
   if (event.head().number == SYS_futex && event.head().result == -ETIMEDOUT)
     return std::pair{event.head().result, std::string()};
@@ -76,7 +78,8 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(TracedTask& task
     return std::pair{event.head().result, std::string()};
   const bool kept_read =
       event.head().number == SYS_read && event.find(DEADHEAT_ATTACH_DATA, 1).has_value();
-  if ((syscall_entry(event.head().number).effect != Effect::kInput && !kept_read) ||
+  if ((recording::syscall_entry(event.head().number).effect != recording::Effect::kInput &&
+       !kept_read) ||
       event.head().result < 0)
     return std::nullopt;
   return recorded_input(event);
@@ -109,7 +112,7 @@ bool Replayer::may_go_now(State& state) {
   return plan_.waits_for(node) == kNoNode;
 }
 
-bool Replayer::may_go(TracedTask& task) {
+bool Replayer::may_go(sources::TracedTask& task) {
   if (live_) return true;
   State& mine = state(task);
   if (task.ending && !mine.looked_for_end) {
@@ -138,18 +141,18 @@ bool Replayer::may_go(TracedTask& task) {
   return may_go_now(mine) && signal_is_due(mine, task);
 }
 
-void Replayer::going(Tracer& tracer, TracedTask& task) {
+void Replayer::going(sources::Tracer& tracer, sources::TracedTask& task) {
   tracer_ = &tracer;
   State& mine = state(task);
   // No program is told "interrupted" without a signal: in this order the call ends by itself.
   const int signal = signal_follows(mine);
-  if (task.fed && was_interrupted(task.fed->first) &&
+  if (task.fed && recording::was_interrupted(task.fed->first) &&
       (signal == 0 || !has_signal(task, signal, true)))
     task.fed.reset();
   if (live_) return;
   task.postpone = mine.awaited != 0 && !task.ending;
   if (!mine.current || task.ending) return;
-  const Event& event = recording_.events()[mine.current->event];
+  const recording::Event& event = recording_.events()[mine.current->event];
   clock_.made(event);
   if (is_to_end_first(mine)) {
     const uint32_t number = event.head().number;
@@ -158,7 +161,7 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
                      Divergence::kProven);
     task.block_signals();
   }
-  if (event.head().number == SYS_futex && event.head().result == 0) wait_longer(task);
+  if (event.head().number == SYS_futex && event.head().result == 0) sources::wait_longer(task);
   // From a pipe not more than then, though more may be there.
   if (event.head().number == SYS_read && event.head().result > 0 &&
       static_cast<uint64_t>(event.head().result) < task.call.argument(2)) {
@@ -170,7 +173,7 @@ void Replayer::going(Tracer& tracer, TracedTask& task) {
     task.block_signals();
     tracer.set_next_pid(static_cast<int>(event.head().result));
   }
-  const bool wildcard = branch_.change == BranchChange::kOtherWakeup &&
+  const bool wildcard = branch_.change == races::BranchChange::kOtherWakeup &&
                         branch_.specific_task != ~0u && mine.current->node != kNoNode &&
                         anchor(mine.current->node) >= 0;
   if (!wildcard || (event.head().number != SYS_wait4 && event.head().number != SYS_waitid)) return;
@@ -194,12 +197,12 @@ void Replayer::finish(State& state, const OrderPlan::Step& step, uint64_t number
 
 // poll may find more ready than the recorded one did, since a process that ends closes its files
 // one by one: what was not ready then is not told.
-bool Replayer::change_result(TracedTask& task, int64_t& result) {
+bool Replayer::change_result(sources::TracedTask& task, int64_t& result) {
   if (live_ || result <= 0) return false;
   const State& mine = state(task);
   const uint32_t number = task.call.number();
   if (!mine.current || (number != SYS_poll && number != SYS_ppoll)) return false;
-  const Event& event = recording_.events()[mine.current->event];
+  const recording::Event& event = recording_.events()[mine.current->event];
   const auto then = event.find(DEADHEAT_ATTACH_POLLED, 0);
   auto now = then ? task.tracee.read({task.call.argument(0)}, then->size()) : std::nullopt;
   if (!now || event.head().result <= 0) return false;
@@ -214,7 +217,7 @@ bool Replayer::change_result(TracedTask& task, int64_t& result) {
   return true;
 }
 
-void Replayer::left(TracedTask& task) {
+void Replayer::left(sources::TracedTask& task) {
   State& mine = state(task);
   // A wait that was told which child to take, and did not get it. If there is none, that child had
   // been waited for already.
@@ -233,13 +236,13 @@ void Replayer::left(TracedTask& task) {
 }
 
 void Replayer::note_result(const OrderPlan::Step& step, int64_t result) {
-  constexpr size_t kMost = 1024;  // beyond, a divergence may stay unexplained
-  if (live_ || step.node == kNoNode || report_.otherwise.size() >= kMost) return;
+  constexpr size_t kMostOtherwise = 1024;  // beyond, a divergence may stay unexplained
+  if (live_ || step.node == kNoNode || report_.otherwise.size() >= kMostOtherwise) return;
   if (recording_.events()[step.event].head().result != result)
     report_.otherwise.push_back(step.node);
 }
 
-void Replayer::forked(TracedTask& parent, TracedTask& child) {
+void Replayer::forked(sources::TracedTask& parent, sources::TracedTask& child) {
   State& mine = state(parent);
   mine.forked = true;
   if (!live_ && !mine.current && child.process != parent.process) call_stranger(parent, child);
@@ -251,7 +254,7 @@ void Replayer::forked(TracedTask& parent, TracedTask& child) {
   if (mine.current) finish(mine, *mine.current, parent.call.head().begin);
 }
 
-void Replayer::ended(TracedTask& task) {
+void Replayer::ended(sources::TracedTask& task) {
   State& mine = state(task);
   if (mine.current) finish(mine, *mine.current, task.call.head().end);
   mine.current.reset();
@@ -277,7 +280,7 @@ uint64_t Replayer::next_in_recording(const State& state) const {
   return recording_.events()[(*state.steps)[state.next].event].head().begin;
 }
 
-int Replayer::choose_turn(Tracer& tracer, const Turns::Free& turn) {
+int Replayer::choose_turn(sources::Tracer& tracer, const sources::Turns::Free& turn) {
   if (live_) return turn.waiting.front();
   int first = 0;
   uint64_t first_place = 0;
@@ -297,7 +300,7 @@ int Replayer::choose_turn(Tracer& tracer, const Turns::Free& turn) {
   return first;
 }
 
-void Replayer::interrupted(TracedTask& task) {
+void Replayer::interrupted(sources::TracedTask& task) {
   if (live_ || branch_.order.empty()) return;
   diverge("uncontrolled: shared memory: thread " + std::to_string(task.id()) +
               " makes no calls while others wait",
@@ -316,7 +319,7 @@ void Replayer::diverge(std::string why, Divergence divergence) {
 }
 
 std::string Replayer::describe(uint32_t node) const {
-  return describe_node(model_, recording_, node);
+  return effects::describe_node(model_, recording_, node);
 }
 
 const ReplayReport& Replayer::report() {
@@ -334,4 +337,4 @@ const ReplayReport& Replayer::report() {
   return report_;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

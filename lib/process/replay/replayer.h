@@ -22,9 +22,9 @@
 #include "lib/process/replay/order_plan.h"
 #include "lib/process/replay/replay_clock.h"
 #include "lib/process/replay/same_names.h"
-#include "lib/process/trace/tracer.h"
+#include "lib/process/sources/ptrace/tracer.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 // Why a branch did not happen.
 enum class Divergence : uint8_t {
@@ -47,28 +47,29 @@ struct ReplayReport {
   uint64_t live_from = 0;  // the recording's number at which it went live; 0: never
 };
 
-class Replayer : public Controller {
+class Replayer : public sources::Controller {
  public:
   // `patience_s`: how long the anchors may take.
-  Replayer(const Recording& recording, const Model& model, const Branch& branch, double patience_s);
+  Replayer(const recording::Recording& recording, const effects::Model& model,
+           const races::Branch& branch, double patience_s);
 
-  bool may_go(TracedTask& task) override;
-  std::optional<std::pair<int64_t, std::string>> answer(TracedTask& task) override;
-  void going(Tracer& tracer, TracedTask& task) override;
-  bool may_run_on(TracedTask& task) override;
-  bool change_result(TracedTask& task, int64_t& result) override;
-  void left(TracedTask& task) override;
-  void forked(TracedTask& parent, TracedTask& child) override;
-  void ended(TracedTask& task) override;
-  bool deliver(TracedTask& task, const siginfo_t& signal, bool at_call) override;
-  bool send_again(TracedTask& task, int signal) override;
-  void delivered(TracedTask& task, int signal) override;
+  bool may_go(sources::TracedTask& task) override;
+  std::optional<std::pair<int64_t, std::string>> answer(sources::TracedTask& task) override;
+  void going(sources::Tracer& tracer, sources::TracedTask& task) override;
+  bool may_run_on(sources::TracedTask& task) override;
+  bool change_result(sources::TracedTask& task, int64_t& result) override;
+  void left(sources::TracedTask& task) override;
+  void forked(sources::TracedTask& parent, sources::TracedTask& child) override;
+  void ended(sources::TracedTask& task) override;
+  bool deliver(sources::TracedTask& task, const siginfo_t& signal, bool at_call) override;
+  bool send_again(sources::TracedTask& task, int signal) override;
+  void delivered(sources::TracedTask& task, int signal) override;
   bool keeps_turn() override { return live_; }
-  int choose_turn(Tracer& tracer, const Turns::Free& turn) override;
-  void interrupted(TracedTask& task) override;
-  bool may_bring_news(TracedTask& task) override;
-  const WallClock* clock() override { return clock_.told() ? &clock_ : nullptr; }
-  bool stuck(Tracer& tracer) override;
+  int choose_turn(sources::Tracer& tracer, const sources::Turns::Free& turn) override;
+  void interrupted(sources::TracedTask& task) override;
+  bool may_bring_news(sources::TracedTask& task) override;
+  const sources::WallClock* clock() override { return clock_.told() ? &clock_ : nullptr; }
+  bool stuck(sources::Tracer& tracer) override;
 
   bool live() const { return live_; }  // nobody is held any more
   const ReplayReport& report();
@@ -92,19 +93,19 @@ class Replayer : public Controller {
     std::optional<size_t> fork_step;
     uint32_t parent_strayed = 0;
   };
-  State& state(const TracedTask& task);
-  bool matches(const Event& event, const TracedTask& task) const;
+  State& state(const sources::TracedTask& task);
+  bool matches(const recording::Event& event, const sources::TracedTask& task) const;
   bool is_quiet(const OrderPlan::Step& step) const;
   size_t end_of_look_ahead(const State& state, size_t most) const;
-  bool is_of_no_account(const State& state, const TracedTask& task) const;
-  void learn_names(const Event& event, const TracedTask& task);
-  void look_up(State& state, const TracedTask& task);
+  bool is_of_no_account(const State& state, const sources::TracedTask& task) const;
+  void learn_names(const recording::Event& event, const sources::TracedTask& task);
+  void look_up(State& state, const sources::TracedTask& task);
   void look_up_end(State& state);
-  void disown(TracedTask& task);
-  void call_stranger(TracedTask& parent, TracedTask& child);
+  void disown(sources::TracedTask& task);
+  void call_stranger(sources::TracedTask& parent, sources::TracedTask& child);
   bool can_be_undone(const State& state, size_t from) const;
   void undo(State& state, size_t from);
-  void note(const char* what, const Event& event, const TracedTask& task);
+  void note(const char* what, const recording::Event& event, const sources::TracedTask& task);
   void finish(State& state, const OrderPlan::Step& step, uint64_t number);
   void note_result(const OrderPlan::Step& step, int64_t result);
   bool is_to_be_met_early(const State& state) const;
@@ -116,27 +117,27 @@ class Replayer : public Controller {
   int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
   bool may_go_now(State& state);
   bool stands_after_anchor(const State& state) const;
-  bool parent_heard_of_others(const State& mine, const TracedTask& task) const;
+  bool parent_heard_of_others(const State& mine, const sources::TracedTask& task) const;
   // On its way; and, if `open`, not blocked.
-  bool has_signal(const TracedTask& task, int signal, bool open) const;
+  bool has_signal(const sources::TracedTask& task, int signal, bool open) const;
   bool comes_next(const State& state, int signal) const;
   int signal_follows(const State& state) const;
-  bool can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const;
-  bool signal_is_due(const State& state, const TracedTask& task) const;
-  bool tell_again(TracedTask& task);
+  bool can_be_broken_off(const State& state, const sources::TracedTask& task, int64_t result) const;
+  bool signal_is_due(const State& state, const sources::TracedTask& task) const;
+  bool tell_again(sources::TracedTask& task);
   void go_live(uint64_t number);
   void diverge(std::string why, Divergence divergence);
   // replayer_stuck.cc
   enum class Need : uint8_t { kNone, kAwaited, kAsksAgain };
   bool has_more_to_do(const State& state) const;
-  Need need_of(const TracedTask& task);
-  bool wake_sleeper(Tracer& tracer, Need need);
-  void give_up(Tracer& tracer, const std::string& anchors);
+  Need need_of(const sources::TracedTask& task);
+  bool wake_sleeper(sources::Tracer& tracer, Need need);
+  void give_up(sources::Tracer& tracer, const std::string& anchors);
   std::string describe(uint32_t node) const;
 
-  const Recording& recording_;
-  const Model& model_;
-  const Branch& branch_;
+  const recording::Recording& recording_;
+  const effects::Model& model_;
+  const races::Branch& branch_;
   OrderPlan plan_;
   double patience_s_;
   std::map<std::string, State> states_;
@@ -148,8 +149,8 @@ class Replayer : public Controller {
   bool live_ = false;
   ReplayClock clock_;
   bool give_turn_anyway_ = false;
-  Tracer* tracer_ = nullptr;
+  sources::Tracer* tracer_ = nullptr;
   ReplayReport report_;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

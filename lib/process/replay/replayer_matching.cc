@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/process/recording/syscall_table.h"
 #include "lib/process/replay/replayer.h"
-#include "lib/process/syscall_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 constexpr size_t kLookAhead = 32;  // recorded events that may be missing in between
@@ -15,22 +15,22 @@ constexpr size_t kLookAheadPlain =
     4;  // for calls without a name: the next wait looks like any other
 
 // The first argument is a descriptor, which a repeated execution gives the same number.
-bool is_about_a_descriptor(Effect effect) {
+bool is_about_a_descriptor(recording::Effect effect) {
   switch (effect) {
-    case Effect::kRead:
-    case Effect::kReadAt:
-    case Effect::kWrite:
-    case Effect::kWriteAt:
-    case Effect::kSeek:
-    case Effect::kClose:
-    case Effect::kDup:
-    case Effect::kDup2:
-    case Effect::kFstat:
-    case Effect::kGetdents:
-    case Effect::kFcntl:
-    case Effect::kFlock:
-    case Effect::kTruncateFd:
-    case Effect::kChangeMetaFd:
+    case recording::Effect::kRead:
+    case recording::Effect::kReadAt:
+    case recording::Effect::kWrite:
+    case recording::Effect::kWriteAt:
+    case recording::Effect::kSeek:
+    case recording::Effect::kClose:
+    case recording::Effect::kDup:
+    case recording::Effect::kDup2:
+    case recording::Effect::kFstat:
+    case recording::Effect::kGetdents:
+    case recording::Effect::kFcntl:
+    case recording::Effect::kFlock:
+    case recording::Effect::kTruncateFd:
+    case recording::Effect::kChangeMetaFd:
       return true;
     default:
       return false;
@@ -38,34 +38,35 @@ bool is_about_a_descriptor(Effect effect) {
 }
 
 // What a call does to the mask; old recordings do not have it.
-bool same_signals(const Event& event, const PendingCall& call) {
+bool same_signals(const recording::Event& event, const sources::PendingCall& call) {
   const std::string made = call.event();
-  const auto now = Event(made.data()).find(DEADHEAT_ATTACH_DATA, 1);
+  const auto now = recording::Event(made.data()).find(DEADHEAT_ATTACH_DATA, 1);
   const auto recorded = event.find(DEADHEAT_ATTACH_DATA, 1);
   return !now || !recorded || *now == *recorded;
 }
 
 }  // namespace
 
-bool Replayer::matches(const Event& event, const TracedTask& task) const {
+bool Replayer::matches(const recording::Event& event, const sources::TracedTask& task) const {
   const deadheat_process_event& head = event.head();
   if (head.kind != DEADHEAT_PROCESS_SYSCALL && head.kind != DEADHEAT_PROCESS_FORK &&
       head.kind != DEADHEAT_PROCESS_EXEC)
     return false;
   if (head.number != task.call.number()) return false;
-  const SyscallEntry& entry = syscall_entry(head.number);
+  const recording::SyscallEntry& entry = recording::syscall_entry(head.number);
   const bool same_first = head.arguments[0] == task.call.argument(0);
   if (is_about_a_descriptor(entry.effect) && !same_first) return false;
   // Threads wait at addresses, and those are the same again.
   if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
     return false;
   if (head.number == SYS_clock_gettime && !same_first) return false;
-  if (entry.effect == Effect::kSignalState && (!same_first || !same_signals(event, task.call)))
+  if (entry.effect == recording::Effect::kSignalState &&
+      (!same_first || !same_signals(event, task.call)))
     return false;
   const bool creates = makes_new_name(head.number, head.arguments) &&
                        makes_new_name(head.number, task.call.head().arguments);
   for (uint16_t argument = 0; argument < 4; argument++) {
-    if (!(entry.capture & (kPath0 << argument))) continue;
+    if (!(entry.capture & (recording::kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
     const std::string* now = task.call.path(argument);
     if (recorded && now != nullptr && !names_.same(*recorded, *now, creates)) return false;
@@ -78,7 +79,7 @@ bool Replayer::matches(const Event& event, const TracedTask& task) const {
 bool Replayer::is_quiet(const OrderPlan::Step& step) const {
   const deadheat_process_event& head = recording_.events()[step.event].head();
   return step.node == kNoNode && head.kind == DEADHEAT_PROCESS_SYSCALL &&
-         syscall_entry(head.number).effect == Effect::kSignalState;
+         recording::syscall_entry(head.number).effect == recording::Effect::kSignalState;
 }
 
 // The first step that is not among the next `most`; quiet ones come on top.
@@ -90,15 +91,16 @@ size_t Replayer::end_of_look_ahead(const State& state, size_t most) const {
 }
 
 // Such a change that the recording does not have here.
-bool Replayer::is_of_no_account(const State& state, const TracedTask& task) const {
-  if (syscall_entry(task.call.number()).effect != Effect::kSignalState) return false;
+bool Replayer::is_of_no_account(const State& state, const sources::TracedTask& task) const {
+  if (recording::syscall_entry(task.call.number()).effect != recording::Effect::kSignalState)
+    return false;
   const size_t end = end_of_look_ahead(state, kLookAheadPlain);
   for (size_t at = state.next; at < end; at++)
     if (matches(recording_.events()[(*state.steps)[at].event], task)) return false;
   return true;
 }
 
-void Replayer::learn_names(const Event& event, const TracedTask& task) {
+void Replayer::learn_names(const recording::Event& event, const sources::TracedTask& task) {
   if (!makes_new_name(event.head().number, event.head().arguments)) return;
   for (uint16_t argument = 0; argument < 4; argument++) {
     const auto recorded = event.path(argument);
@@ -108,11 +110,12 @@ void Replayer::learn_names(const Event& event, const TracedTask& task) {
 }
 
 // Finds the recorded call that the task is about to make.
-void Replayer::look_up(State& state, const TracedTask& task) {
+void Replayer::look_up(State& state, const sources::TracedTask& task) {
   state.current.reset();
   state.forced = state.forked = false;
   const bool named =
-      (syscall_entry(task.call.number()).capture & (kPath0 | kPath1 | kPath2 | kPath3)) != 0;
+      (recording::syscall_entry(task.call.number()).capture &
+       (recording::kPath0 | recording::kPath1 | recording::kPath2 | recording::kPath3)) != 0;
   const size_t end = end_of_look_ahead(state, named ? kLookAhead : kLookAheadPlain);
   for (size_t at = state.next; at < end; at++) {
     const OrderPlan::Step& step = (*state.steps)[at];
@@ -140,11 +143,12 @@ void Replayer::look_up(State& state, const TracedTask& task) {
     return;
   }
   const std::string made = task.call.event();
-  note("not recorded", Event(made.data()), task);
+  note("not recorded", recording::Event(made.data()), task);
   report_.extra++;
   state.strayed++;
-  const Effect effect = syscall_entry(task.call.number()).effect;
-  strangers_ |= effect == Effect::kFork || effect == Effect::kExec || effect == Effect::kExecAt;
+  const recording::Effect effect = recording::syscall_entry(task.call.number()).effect;
+  strangers_ |= effect == recording::Effect::kFork || effect == recording::Effect::kExec ||
+                effect == recording::Effect::kExecAt;
 }
 
 bool Replayer::can_be_undone(const State& state, size_t from) const {
@@ -163,7 +167,7 @@ void Replayer::undo(State& state, size_t from) {
 // A fork looks like any other; what the child executes tells it apart. One that executes something
 // else than the recorded child (a loop that asks once more sleeps in between) is not that child,
 // which is still to come: its parent goes back to before the fork.
-void Replayer::disown(TracedTask& task) {
+void Replayer::disown(sources::TracedTask& task) {
   strangers_ = true;
   const State child = state(task);
   const size_t dot = task.path.rfind('.');
@@ -186,15 +190,16 @@ void Replayer::disown(TracedTask& task) {
 }
 
 // A process that the recording does not have takes no recorded one's path.
-void Replayer::call_stranger(TracedTask& parent, TracedTask& child) {
+void Replayer::call_stranger(sources::TracedTask& parent, sources::TracedTask& child) {
   strangers_ = true;
   parent.children--;
   child.path = parent.path + ".+" + std::to_string(child.id());
 }
 
-void Replayer::note(const char* what, const Event& event, const TracedTask& task) {
+void Replayer::note(const char* what, const recording::Event& event,
+                    const sources::TracedTask& task) {
   if (!report_.first.empty()) return;
-  report_.first = syscall_name(event.head().number);
+  report_.first = recording::syscall_name(event.head().number);
   for (uint16_t argument = 0; argument < 4; argument++)
     if (const auto path = event.path(argument)) report_.first += " " + std::string(*path);
   report_.first += " of process " + std::to_string(task.process) + " was " + what;
@@ -214,4 +219,4 @@ void Replayer::look_up_end(State& state) {
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

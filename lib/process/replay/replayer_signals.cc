@@ -6,7 +6,7 @@
 
 #include "lib/process/replay/replayer.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 // The recording has a signal right after this call that broke it off; 0: none.
 int Replayer::signal_follows(const State& state) const {
@@ -20,23 +20,25 @@ int Replayer::signal_follows(const State& state) const {
 // Answered with the recorded "interrupted", whatever it would find now. Not those that wait with
 // another mask: the signal comes only inside them. Not those with a time limit: the kernel keeps
 // its rest. Not threads: another may take the signal.
-bool Replayer::can_be_broken_off(const State& state, const TracedTask& task, int64_t result) const {
+bool Replayer::can_be_broken_off(const State& state, const sources::TracedTask& task,
+                                 int64_t result) const {
   constexpr int64_t kRestartWithRest = -516;
-  if (!was_interrupted(result) || result == kRestartWithRest || task.memory != 0) return false;
+  if (!recording::was_interrupted(result) || result == kRestartWithRest || task.memory != 0)
+    return false;
   const int signal = signal_follows(state);
   const auto mask = task.tracee.signal_mask();
   return signal != 0 && mask && (*mask & (uint64_t{1} << (signal - 1))) == 0;
 }
 
 // Such a signal must be there before the call is made.
-bool Replayer::signal_is_due(const State& state, const TracedTask& task) const {
+bool Replayer::signal_is_due(const State& state, const sources::TracedTask& task) const {
   const int signal = signal_follows(state);
   return signal == 0 || state.forced || has_signal(task, signal, false);
 }
 
 // Signals of one number do not queue: a child that ends before its parent was told of an earlier
 // end takes that news with it.
-bool Replayer::parent_heard_of_others(const State& mine, const TracedTask& task) const {
+bool Replayer::parent_heard_of_others(const State& mine, const sources::TracedTask& task) const {
   const size_t dot = task.path.rfind('.');
   if (!mine.current || mine.forced || dot == std::string::npos) return true;
   const auto parent = states_.find(task.path.substr(0, dot));
@@ -53,7 +55,7 @@ bool Replayer::parent_heard_of_others(const State& mine, const TracedTask& task)
 
 // The news of one child's end went with another's, which was not so in the recording: it comes once
 // more, as it was.
-bool Replayer::tell_again(TracedTask& task) {
+bool Replayer::tell_again(sources::TracedTask& task) {
   State& mine = state(task);
   if (mine.ended_children <= mine.told_of || has_signal(task, SIGCHLD, false)) return false;
   for (size_t at = mine.next; at < mine.steps->size(); at++) {
@@ -70,7 +72,7 @@ bool Replayer::tell_again(TracedTask& task) {
   return false;
 }
 
-bool Replayer::has_signal(const TracedTask& task, int signal, bool open) const {
+bool Replayer::has_signal(const sources::TracedTask& task, int signal, bool open) const {
   const bool kept = std::any_of(task.deferred.begin(), task.deferred.end(),
                                 [&](const siginfo_t& one) { return one.si_signo == signal; });
   if (!kept && !task.tracee.pending(signal)) return false;
@@ -79,7 +81,7 @@ bool Replayer::has_signal(const TracedTask& task, int signal, bool open) const {
 }
 
 // A signal that came after the call, and before the program's own code went on.
-bool Replayer::may_run_on(TracedTask& task) {
+bool Replayer::may_run_on(sources::TracedTask& task) {
   State& mine = state(task);
   if (live_ || mine.next >= mine.steps->size() || std::exchange(mine.forced, false)) return true;
   const deadheat_process_event& head = recording_.events()[(*mine.steps)[mine.next].event].head();
@@ -89,12 +91,12 @@ bool Replayer::may_run_on(TracedTask& task) {
 
 // The call before which the branch wants the signal that came later in the recording.
 bool Replayer::is_to_be_met_early(const State& state) const {
-  return branch_.change == BranchChange::kSignalEarlier && anchors_done_ < 2 && state.current &&
-         state.current->node == branch_.order[2];
+  return branch_.change == races::BranchChange::kSignalEarlier && anchors_done_ < 2 &&
+         state.current && state.current->node == branch_.order[2];
 }
 
 bool Replayer::stands_for_early_signal(const State& state) const {
-  return branch_.change == BranchChange::kSignalEarlier && !live_ &&
+  return branch_.change == races::BranchChange::kSignalEarlier && !live_ &&
          state.next < state.steps->size() && (*state.steps)[state.next].node == branch_.order[2];
 }
 
@@ -108,7 +110,7 @@ int Replayer::signal_of_branch() const {
 
 // The call that a signal broke off in the recording, and is to end by itself now.
 bool Replayer::is_to_end_first(const State& state) const {
-  return branch_.change == BranchChange::kSignalLater && state.current &&
+  return branch_.change == races::BranchChange::kSignalLater && state.current &&
          state.current->node == branch_.order[1];
 }
 
@@ -127,11 +129,11 @@ bool Replayer::comes_next(const State& state, int signal) const {
   return true;
 }
 
-bool Replayer::deliver(TracedTask& task, const siginfo_t& signal, bool at_call) {
+bool Replayer::deliver(sources::TracedTask& task, const siginfo_t& signal, bool at_call) {
   return at_call && (live_ || comes_next(state(task), signal.si_signo));
 }
 
-bool Replayer::send_again(TracedTask& task, int signal) {
+bool Replayer::send_again(sources::TracedTask& task, int signal) {
   if (live_) return true;
   const State& mine = state(task);
   // A fork with a signal waiting is not made; one that was made is over when the signal comes.
@@ -140,7 +142,7 @@ bool Replayer::send_again(TracedTask& task, int signal) {
   return comes_next(mine, signal) && (!fork || mine.forked);
 }
 
-void Replayer::delivered(TracedTask& task, int signal) {
+void Replayer::delivered(sources::TracedTask& task, int signal) {
   State& mine = state(task);
   mine.told_of += signal == SIGCHLD;
   if (stands_for_early_signal(mine) && mine.awaited == signal) {
@@ -161,4 +163,4 @@ void Replayer::delivered(TracedTask& task, int signal) {
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -9,10 +9,10 @@
 // another one, and no clock ends any of those waits.
 #include <algorithm>
 
+#include "lib/process/recording/syscall_table.h"
 #include "lib/process/replay/replayer.h"
-#include "lib/process/syscall_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 // Calls in a row that the recording does not have. Each round of a loop in a shell script takes
@@ -25,24 +25,24 @@ std::string parent_path(const std::string& path) {
   return dot == std::string::npos ? "" : path.substr(0, dot);
 }
 
-TracedTask* find_by_path(Tracer& tracer, const std::string& path) {
+sources::TracedTask* find_by_path(sources::Tracer& tracer, const std::string& path) {
   for (auto& [id, task] : tracer.tasks())
     if (task.path == path) return &task;
   return nullptr;
 }
 
-bool moves_by_itself(const TracedTask& task) {
+bool moves_by_itself(const sources::TracedTask& task) {
   return !task.held && !task.resting && !task.waiting;
 }
 
 // In a call that comes back when that child ends; a vfork's when it has executed something.
-bool waits_for_child(const TracedTask& task, int child) {
+bool waits_for_child(const sources::TracedTask& task, int child) {
   if (!task.in_call || !moves_by_itself(task)) return false;
-  switch (syscall_entry(task.call.number()).effect) {
-    case Effect::kFork:
-    case Effect::kWaitId:
+  switch (recording::syscall_entry(task.call.number()).effect) {
+    case recording::Effect::kFork:
+    case recording::Effect::kWaitId:
       return true;
-    case Effect::kWait: {
+    case recording::Effect::kWait: {
       const auto wanted = static_cast<int32_t>(task.call.argument(0));
       return wanted <= 0 || wanted == child;
     }
@@ -64,12 +64,12 @@ bool Replayer::has_more_to_do(const State& state) const {
 // Whether the anchors need what the task does next. A shell's wait for any child may go on without
 // this one's end, and then no edge says that it is needed; but it waits. A process that was not
 // recorded makes no recorded call at all: whether it asks again, its parent tells.
-Replayer::Need Replayer::need_of(const TracedTask& task) {
-  for (const TracedTask* one = &task; one != nullptr;) {
+Replayer::Need Replayer::need_of(const sources::TracedTask& task) {
+  for (const sources::TracedTask* one = &task; one != nullptr;) {
     const State& mine = state(*one);
     if (!mine.steps->empty() && mine.strayed >= kAsksAgain) return Need::kAsksAgain;
     if (has_more_to_do(mine)) return Need::kAwaited;
-    const TracedTask* const parent =
+    const sources::TracedTask* const parent =
         tracer_ == nullptr ? nullptr : find_by_path(*tracer_, parent_path(one->path));
     if (parent == nullptr || !waits_for_child(*parent, one->process)) return Need::kNone;
     one = parent;
@@ -79,14 +79,14 @@ Replayer::Need Replayer::need_of(const TracedTask& task) {
 
 // Who only sleeps is woken when nobody else moves (stuck); who waits for something, and for some
 // time at most, is waited for as long as the anchors need it.
-bool Replayer::may_bring_news(TracedTask& task) {
+bool Replayer::may_bring_news(sources::TracedTask& task) {
   if (live_ || branch_.order.empty()) return true;
   return need_of(task) == Need::kAwaited && !task.tracee.only_sleeps();
 }
 
 // The one whose next call was recorded first.
-bool Replayer::wake_sleeper(Tracer& tracer, Need need) {
-  TracedTask* first = nullptr;
+bool Replayer::wake_sleeper(sources::Tracer& tracer, Need need) {
+  sources::TracedTask* first = nullptr;
   for (auto& [id, task] : tracer.tasks()) {
     if (!moves_by_itself(task) || !task.tracee.only_sleeps() || need_of(task) != need) continue;
     if (first == nullptr || next_in_recording(state(task)) < next_in_recording(state(*first)))
@@ -95,13 +95,13 @@ bool Replayer::wake_sleeper(Tracer& tracer, Need need) {
   return first != nullptr && woken_++ < kMostWoken && tracer.wake(*first);
 }
 
-void Replayer::give_up(Tracer& tracer, const std::string& anchors) {
+void Replayer::give_up(sources::Tracer& tracer, const std::string& anchors) {
   const uint32_t first = branch_.order[anchors_done_];
   const std::string what = describe(first) + " does not come before " + anchors + ": ";
   // Its task, or the nearest ancestor that is still to start it.
-  const Task* wanted = &model_.tasks[model_.nodes[first].task];
+  const effects::Task* wanted = &model_.tasks[model_.nodes[first].task];
   uint32_t event = model_.nodes[first].event;
-  const TracedTask* task = find_by_path(tracer, wanted->path);
+  const sources::TracedTask* task = find_by_path(tracer, wanted->path);
   while (task == nullptr && !states_.contains(wanted->path) && wanted->parent != ~0u) {
     const int32_t id = wanted->id;
     wanted = &model_.tasks[wanted->parent];
@@ -126,11 +126,11 @@ void Replayer::give_up(Tracer& tracer, const std::string& anchors) {
                                  : "somebody waits for some time only"),
                      Divergence::kUncontrolled);
   diverge(what + "it waits for what follows that" +
-              (task->in_call ? ", in " + syscall_name(task->call.number()) : ""),
+              (task->in_call ? ", in " + recording::syscall_name(task->call.number()) : ""),
           Divergence::kProven);
 }
 
-bool Replayer::stuck(Tracer& tracer) {
+bool Replayer::stuck(sources::Tracer& tracer) {
   if (live_) return false;
   if (!tracer.turns().free().empty()) {
     give_turn_anyway_ = true;
@@ -196,4 +196,4 @@ bool Replayer::stuck(Tracer& tracer) {
   return true;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -11,26 +11,26 @@
 #include <optional>
 
 #include "lib/base/file.h"
-#include "lib/process/json_bytes.h"
+#include "lib/process/peers/peers.h"
+#include "lib/process/recording/json_bytes.h"
 #include "lib/process/replay/live_part.h"
 #include "lib/process/replay/made_names_json.h"
-#include "lib/process/replay/peers.h"
-#include "lib/process/trace/recorder.h"
+#include "lib/process/sources/ptrace/recorder.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 using nlohmann::json;
 
 // The run happens in another process: its report comes back as text.
-std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
+std::string pack(const Result<sources::TraceResult>& result, const ReplayReport& replay,
                  const std::vector<BesideEnd>& beside = {},
                  const std::vector<MadeName>& made = {}) {
   json all;
   if (!result) {
     all["error"] = {result.error().message, result.error().hint};
   } else {
-    const TraceResult& trace = result.value();
+    const sources::TraceResult& trace = result.value();
     all["status"] = trace.status;
     all["signal"] = trace.signal;
     all["timed_out"] = trace.timed_out;
@@ -38,13 +38,14 @@ std::string pack(const Result<TraceResult>& result, const ReplayReport& replay,
     all["unmodelled"] = trace.unmodelled;
     all["processes"] = trace.processes;
     all["opened"] = json::array();
-    for (const std::string& path : trace.opened) all["opened"].push_back(bytes_to_json(path));
+    for (const std::string& path : trace.opened)
+      all["opened"].push_back(recording::bytes_to_json(path));
     all["interrupted"] = trace.interrupted;
     all["left_running"] = trace.left_running;
     all["stuck_as"] = trace.stuck_as;
     all["peers"] = trace.peers;
     all["failed"] = json::array();
-    for (const FailedCommand& one : trace.failed)
+    for (const sources::FailedCommand& one : trace.failed)
       all["failed"].push_back(
           {{"words", one.words}, {"status", one.status}, {"signal", one.signal}});
     all["replay"] = {{"reached", replay.reached},       {"diverged", replay.diverged},
@@ -65,14 +66,14 @@ Result<RunReport> unpack(const std::string& bytes) {
   if (!all.is_object()) return Error{"the sandbox ended without a report", ""};
   if (all.contains("error")) return Error{all["error"][0], all["error"][1]};
   RunReport report;
-  TraceResult& trace = report.trace;
+  sources::TraceResult& trace = report.trace;
   trace.status = all["status"];
   trace.signal = all["signal"];
   trace.timed_out = all["timed_out"];
   trace.events = all["events"];
   trace.unmodelled = all["unmodelled"].get<std::map<std::string, uint64_t>>();
   trace.processes = all["processes"].get<std::vector<int>>();
-  for (const json& path : all["opened"]) trace.opened.insert(bytes_from_json(path));
+  for (const json& path : all["opened"]) trace.opened.insert(recording::bytes_from_json(path));
   trace.interrupted = all["interrupted"];
   trace.left_running = all["left_running"];
   trace.stuck_as = all["stuck_as"];
@@ -111,8 +112,8 @@ Result<Streams> open_streams(const RunSpec& spec) {
   return streams;
 }
 
-Command command_of(const RunSpec& spec, const Streams& streams) {
-  Command command;
+sandbox::Command command_of(const RunSpec& spec, const Streams& streams) {
+  sandbox::Command command;
   command.words = spec.about.command;
   command.directory = spec.about.directory;
   command.environment = spec.about.environment;
@@ -125,8 +126,8 @@ Command command_of(const RunSpec& spec, const Streams& streams) {
   return command;
 }
 
-TraceOptions trace_options(const RunSpec& spec) {
-  TraceOptions options;
+sources::TraceOptions trace_options(const RunSpec& spec) {
+  sources::TraceOptions options;
   // Who is to be sent to a played peer must be stopped where it connects.
   const bool peers = spec.peers && std::any_of(spec.peers->begin(), spec.peers->end(),
                                                [](const auto& one) { return one.error == 0; });
@@ -141,12 +142,13 @@ TraceOptions trace_options(const RunSpec& spec) {
 }
 
 // Tells which process the command is, and starts what runs beside it from the start.
-class BesideStart : public Inside {
+class BesideStart : public sandbox::Inside {
  public:
-  BesideStart(Inside& inside, Beside& beside, const RunSpec& spec)
+  BesideStart(sandbox::Inside& inside, Beside& beside, const RunSpec& spec)
       : inside_(inside), beside_(beside), spec_(spec) {}
 
-  Result<int> start(const Command& command, const std::function<void()>& before_exec) override {
+  Result<int> start(const sandbox::Command& command,
+                    const std::function<void()>& before_exec) override {
     auto pid = inside_.start(command, before_exec);
     if (!pid) return pid;
     root_ = *pid;
@@ -160,26 +162,26 @@ class BesideStart : public Inside {
   bool set_next_pid(int pid) override { return inside_.set_next_pid(pid); }
   int wait_for(int pid) override { return inside_.wait_for(pid); }
   void end_all() override { inside_.end_all(); }
-  const std::vector<UpperFolder>& uppers() const override { return inside_.uppers(); }
+  const std::vector<sandbox::UpperFolder>& uppers() const override { return inside_.uppers(); }
 
  private:
-  Inside& inside_;
+  sandbox::Inside& inside_;
   Beside& beside_;
   const RunSpec& spec_;
   int root_ = 0;
 };
 
-std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& command,
-                         Beside& beside) {
+std::string trace_inside(sandbox::Inside& sandbox, const RunSpec& spec,
+                         const sandbox::Command& command, Beside& beside) {
   BesideStart inside(sandbox, beside, spec);
   ReplayReport replay;
-  std::optional<Result<TraceResult>> result;
-  TraceOptions options = trace_options(spec);
-  std::optional<Peers> peers;
+  std::optional<Result<sources::TraceResult>> result;
+  sources::TraceOptions options = trace_options(spec);
+  std::optional<peers::Peers> peers;
   std::vector<MadeName> made;
   if (spec.peers) options.peers = &peers.emplace(*spec.peers);
-  const auto run = [&](Controller& controller) {
-    result = Tracer(inside, options, controller).run(command);
+  const auto run = [&](sources::Controller& controller) {
+    result = sources::Tracer(inside, options, controller).run(command);
   };
   if (spec.kind == RunKind::kReplay) {
     LivePart replayer(*spec.recording, *spec.model, spec.branch, spec.patience_s,
@@ -197,10 +199,10 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
     run(serial);
     made = serial.made();
   } else if (spec.kind == RunKind::kRecord) {
-    Recorder recorder;
+    sources::Recorder recorder;
     run(recorder);
   } else {
-    Controller free;
+    sources::Controller free;
     run(free);
   }
   if (spec.writer) spec.writer->flush();
@@ -209,21 +211,22 @@ std::string trace_inside(Inside& sandbox, const RunSpec& spec, const Command& co
 }
 
 // The command's status; none if it had not ended by then. 0: no limit.
-std::optional<int> wait_at_most(Inside& inside, int pid, double seconds) {
+std::optional<int> wait_at_most(sandbox::Inside& inside, int pid, double seconds) {
   if (seconds <= 0) return inside.wait_for(pid);
-  constexpr useconds_t kLook_us = 2000;
+  constexpr useconds_t kLookAtPeers_us = 2000;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end) {
     int status = 0;
     const pid_t ended = ::waitpid(-1, &status, WNOHANG | __WALL);  // orphans, too
     if (ended == pid) return status;
-    if (ended <= 0) ::usleep(kLook_us);
+    if (ended <= 0) ::usleep(kLookAtPeers_us);
   }
   return std::nullopt;
 }
 
 // Nobody but the source outside watches; nothing here slows the command down.
-std::string run_inside(Inside& inside, const RunSpec& spec, const Command& command, int gate) {
+std::string run_inside(sandbox::Inside& inside, const RunSpec& spec,
+                       const sandbox::Command& command, int gate) {
   char go;
   if (::read(gate, &go, 1) != 1) return {};
   const auto started = inside.start(command, [] {});
@@ -231,9 +234,9 @@ std::string run_inside(Inside& inside, const RunSpec& spec, const Command& comma
   const auto ended = wait_at_most(inside, started.value(), spec.timeout_s);
   const int status = ended.value_or(0);
   // What it left behind may end by itself; servers do not.
-  const auto patience =
-      std::chrono::steady_clock::now() + std::chrono::duration<double>(TraceOptions().linger_s);
-  TraceResult result;
+  const auto patience = std::chrono::steady_clock::now() +
+                        std::chrono::duration<double>(sources::TraceOptions().linger_s);
+  sources::TraceResult result;
   result.timed_out = !ended;
   while (ended && ::kill(-1, 0) == 0 && std::chrono::steady_clock::now() < patience) {
     while (::waitpid(-1, nullptr, WNOHANG) > 0) {
@@ -260,19 +263,20 @@ Result<Run> Run::start(RunSpec wanted) {
     return errno_error("cannot make", "a pipe", errno);
   const ScopedFd closed_here(gate[0]);
   ScopedFd opens(gate[1]);
-  const Command command = command_of(*spec, *streams);
+  const sandbox::Command command = command_of(*spec, *streams);
   auto beside = Beside::prepare(spec->beside, command, spec->folder);
   if (!beside) return beside.error();
   std::vector<int>& used = spec->sandbox.descriptors;
   used = {gate[0], command.standard_in, command.standard_out, command.standard_error};
   if (spec->writer) used.push_back(spec->writer->descriptor());
   for (const int one : beside->descriptors()) used.push_back(one);
-  auto sandbox = Sandbox::create(spec->sandbox);
+  auto sandbox = sandbox::Sandbox::create(spec->sandbox);
   if (!sandbox) return sandbox.error();
-  const Status started = sandbox->start([&, &spec = *spec, gate = gate[0]](Inside& inside) {
-    return spec.watched ? run_inside(inside, spec, command, gate)
-                        : trace_inside(inside, spec, command, *beside);
-  });
+  const Status started =
+      sandbox->start([&, &spec = *spec, gate = gate[0]](sandbox::Inside& inside) {
+        return spec.watched ? run_inside(inside, spec, command, gate)
+                            : trace_inside(inside, spec, command, *beside);
+      });
   if (!started) return started.error();
   return Run(std::move(*sandbox), std::move(spec), std::move(opens));
 }
@@ -308,4 +312,4 @@ Result<RunReport> run_to_end(RunSpec spec) {
   return report;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -6,37 +6,37 @@
 #include <string>
 #include <vector>
 
+#include "lib/process/peers/conversations.h"
 #include "lib/process/replay/beside.h"
-#include "lib/process/replay/conversations.h"
 #include "lib/process/replay/replayer.h"
 #include "lib/process/replay/serial.h"
 #include "lib/process/sandbox/sandbox.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 enum class RunKind : uint8_t { kRecord, kUndisturbed, kSerial, kReplay };
 
 struct RunSpec {
   RunKind kind = RunKind::kUndisturbed;
   SerialPolicy policy = SerialPolicy::kChildFirst;  // kSerial
-  const Recording* recording = nullptr;             // kReplay: these three
-  const Model* model = nullptr;
-  Branch branch;
-  RecordingInfo about;                                     // the command and its surroundings
-  std::shared_ptr<const std::vector<Conversation>> peers;  // to be played; kRecord: none
+  const recording::Recording* recording = nullptr;  // kReplay: these three
+  const effects::Model* model = nullptr;
+  races::Branch branch;
+  recording::RecordingInfo about;  // the command and its surroundings
+  std::shared_ptr<const std::vector<peers::Conversation>> peers;  // to be played; kRecord: none
   std::string folder;  // there already; gets out, err and, from the sandbox, upper/
   std::string input;   // file for standard input; empty: nothing to read
-  std::shared_ptr<RecordingWriter> writer;  // gets the events; none: they are not kept
+  std::shared_ptr<recording::RecordingWriter> writer;  // gets the events; none: they are not kept
   bool watched = false;  // kRecord by a source outside: not traced, and held until go()
   std::vector<std::string>
       beside;  // shell commands that run beside the command: from the start, or once it is live
   double timeout_s = 60;
   double patience_s = 10;  // kReplay: for the anchors
-  SandboxOptions sandbox;
+  sandbox::SandboxOptions sandbox;
 };
 
 struct RunReport {
-  TraceResult trace;
+  sources::TraceResult trace;
   ReplayReport replay;
   std::vector<MadeName> made;     // kSerial
   std::vector<BesideEnd> beside;  // as RunSpec::beside; empty: they were not started
@@ -56,13 +56,13 @@ class Run {
   void kill() { sandbox_.kill(); }
 
  private:
-  Run(Sandbox sandbox, std::unique_ptr<RunSpec> spec, ScopedFd gate)
+  Run(sandbox::Sandbox sandbox, std::unique_ptr<RunSpec> spec, ScopedFd gate)
       : sandbox_(std::move(sandbox)), spec_(std::move(spec)), gate_(std::move(gate)) {}
-  Sandbox sandbox_;
+  sandbox::Sandbox sandbox_;
   std::unique_ptr<RunSpec> spec_;
   ScopedFd gate_;
 };
 
 Result<RunReport> run_to_end(RunSpec spec);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

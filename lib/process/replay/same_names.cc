@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cctype>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 // They differ in one stretch of letters and digits; its length, 0 if they do not.
@@ -67,4 +67,4 @@ bool makes_new_name(uint32_t number, const uint64_t* arguments) {
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

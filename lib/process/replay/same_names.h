@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 class SameNames {
  public:
@@ -30,4 +30,4 @@ class SameNames {
 // A call that makes a new name, or fails.
 bool makes_new_name(uint32_t number, const uint64_t* arguments);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 namespace {
 
 bool is_sleep(uint32_t number) {
@@ -23,7 +23,7 @@ size_t common(const std::string& one, const std::string& other) {
 
 }  // namespace
 
-bool Serial::may_go(TracedTask& task) {
+bool Serial::may_go(sources::TracedTask& task) {
   if (turn_ == 0) {
     turn_ = task.process;
     path_ = task.path;
@@ -35,14 +35,14 @@ bool Serial::may_go(TracedTask& task) {
 
 // Who asks again and again for what another is to do would keep the turn for ever: it sleeps in
 // between, or makes more calls than a program has reason to.
-void Serial::left(TracedTask& task) {
+void Serial::left(sources::TracedTask& task) {
   note_name(task);
   calls_++;
   sleeps_ += is_sleep(task.call.number());
   pass_on_if_long();
 }
 
-void Serial::note_name(const TracedTask& task) {
+void Serial::note_name(const sources::TracedTask& task) {
   if (task.last_result < 0 || made_.size() == kMostMadeNames) return;
   const auto argument = made_name_argument(task.call.number(), task.call.head().arguments);
   const std::string* const path = argument ? task.call.path(*argument) : nullptr;
@@ -61,7 +61,7 @@ bool Serial::pass_on_if_long() {
   return true;
 }
 
-void Serial::forked(TracedTask& parent, TracedTask& child) {
+void Serial::forked(sources::TracedTask& parent, sources::TracedTask& child) {
   if (child.process == parent.process) return;
   created_.push_back({child.process, child.path});
   if (policy_ != SerialPolicy::kChildFirst) return;
@@ -85,7 +85,7 @@ void Serial::give_turn(const std::vector<Process>& waiting) {
   path_ = next == nullptr ? "" : next->path;
 }
 
-void Serial::ended(TracedTask& task) {
+void Serial::ended(sources::TracedTask& task) {
   if (task.id() != task.process) return;
   std::erase_if(created_, [&](const Process& one) { return one.id == task.process; });
   if (turn_ != task.process) return;
@@ -95,7 +95,7 @@ void Serial::ended(TracedTask& task) {
 
 // The one whose turn it is sleeps: nobody is to come meanwhile, so the time has passed. Or it waits
 // for somebody: the next that stands at a call.
-bool Serial::stuck(Tracer& tracer) {
+bool Serial::stuck(sources::Tracer& tracer) {
   for (auto& [id, task] : tracer.tasks()) {
     if (task.process != turn_ || task.held || !task.tracee.only_sleeps()) continue;
     sleeps_++;
@@ -114,4 +114,4 @@ bool Serial::stuck(Tracer& tracer) {
   return true;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

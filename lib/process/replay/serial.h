@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "lib/process/replay/made_names.h"
-#include "lib/process/trace/tracer.h"
+#include "lib/process/sources/ptrace/tracer.h"
 
-namespace deadheat::process {
+namespace deadheat::process::replay {
 
 enum class SerialPolicy : uint8_t {
   kChildFirst,   // a new process runs to its end before its parent goes on
@@ -18,15 +18,15 @@ enum class SerialPolicy : uint8_t {
   kNewestFirst,  // the parent goes on until it waits; then the newest
 };
 
-class Serial : public Controller {
+class Serial : public sources::Controller {
  public:
   explicit Serial(SerialPolicy policy) : policy_(policy) {}
-  bool may_go(TracedTask& task) override;
-  void forked(TracedTask& parent, TracedTask& child) override;
-  void left(TracedTask& task) override;
-  void ended(TracedTask& task) override;
-  bool may_bring_news(TracedTask& task) override { return !task.tracee.only_sleeps(); }
-  bool stuck(Tracer& tracer) override;
+  bool may_go(sources::TracedTask& task) override;
+  void forked(sources::TracedTask& parent, sources::TracedTask& child) override;
+  void left(sources::TracedTask& task) override;
+  void ended(sources::TracedTask& task) override;
+  bool may_bring_news(sources::TracedTask& task) override { return !task.tracee.only_sleeps(); }
+  bool stuck(sources::Tracer& tracer) override;
 
   const std::vector<MadeName>& made() const { return made_; }
 
@@ -37,7 +37,7 @@ class Serial : public Controller {
   };
   void give_turn(const std::vector<Process>& waiting);
   bool pass_on_if_long();
-  void note_name(const TracedTask& task);
+  void note_name(const sources::TracedTask& task);
 
   SerialPolicy policy_;
   int turn_ = 0;                     // process whose turn it is; 0: whoever comes first
@@ -47,4 +47,4 @@ class Serial : public Controller {
   std::vector<MadeName> made_;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::replay

@@ -14,7 +14,7 @@
 #include <cstring>
 #include <string>
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -178,4 +178,4 @@ Status install(const std::vector<sock_filter>& program) {
                "this kernel has no seccomp filters"};
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -13,7 +13,7 @@
 #include "lib/base/result.h"
 #include "lib/process/sandbox/permissions.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // clone3 passes its flags in memory, where no filter sees them: unless namespaces are allowed, the
 // command is told that it does not exist, and libraries use clone. That is so on every machine,
@@ -25,4 +25,4 @@ std::vector<sock_filter> compile(const Permissions& allow);
 // Async-signal-safe, apart from what compile() allocates.
 Status install(const std::vector<sock_filter>& program);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -7,7 +7,7 @@
 
 #include <array>
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr uint64_t bits(std::initializer_list<int> capabilities) {
@@ -66,4 +66,4 @@ void drop_capabilities(uint64_t kept) {
   ::syscall(SYS_capset, &header, data.data());
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -5,7 +5,7 @@
 
 #include "lib/process/sandbox/permissions.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct CapabilityBounds {
   Permissions allow;
@@ -22,4 +22,4 @@ uint64_t kept_capabilities(const CapabilityBounds& bounds);
 void bound_capabilities(uint64_t kept);
 void drop_capabilities(uint64_t kept);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -12,9 +12,9 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/file.h"
-#include "lib/process/json_bytes.h"
+#include "lib/process/recording/json_bytes.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
@@ -121,8 +121,10 @@ void keep_files(const std::set<std::string>& paths, uint64_t most, Layer& layer,
     const bool harmless = (about.st_mode & (S_ISUID | S_ISGID)) == 0;
     const bool kept = harmless && size <= most && layer.keep(file, about);
     if (kept) most -= size;
-    files.push_back(
-        {{"path", bytes_to_json(file)}, {"size", size}, {"time", time_of(about)}, {"kept", kept}});
+    files.push_back({{"path", recording::bytes_to_json(file)},
+                     {"size", size},
+                     {"time", time_of(about)},
+                     {"kept", kept}});
   }
 }
 
@@ -162,7 +164,7 @@ Result<CheckpointState> compare_checkpoint(const std::string& folder) {
   state.there = true;
   try {
     for (const json& one : all.at("files")) {
-      const std::string file = bytes_from_json(one.at("path"));
+      const std::string file = recording::bytes_from_json(one.at("path"));
       struct stat about;
       const bool same = ::lstat(file.c_str(), &about) == 0 && S_ISREG(about.st_mode) &&
                         static_cast<uint64_t>(about.st_size) == one.at("size").get<uint64_t>() &&
@@ -179,4 +181,4 @@ Result<CheckpointState> compare_checkpoint(const std::string& folder) {
   return state;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -14,7 +14,7 @@
 
 #include "lib/base/result.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct CheckpointOptions {
   // Of copies. Files beyond are noted only: a change is seen.
@@ -37,4 +37,4 @@ struct CheckpointState {
 
 Result<CheckpointState> compare_checkpoint(const std::string& folder);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

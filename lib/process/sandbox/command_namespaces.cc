@@ -15,7 +15,7 @@
 #include "lib/base/file.h"
 #include "lib/process/sandbox/fork_into.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr char kEveryId[] = "0 0 4294967295\n";
@@ -87,4 +87,4 @@ Result<CommandNamespaces> make_command_namespaces(const CommandNamespacesRequest
   return all;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

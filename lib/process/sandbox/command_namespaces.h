@@ -9,7 +9,7 @@
 #include "lib/base/result.h"
 #include "lib/base/scoped_fd.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct CommandNamespaces {
   ScopedFd user, network, objects, names;  // network: none if the machine's is used
@@ -26,4 +26,4 @@ Result<CommandNamespaces> make_command_namespaces(const CommandNamespacesRequest
 // Keeps whoever is in the caller's user namespace from making others; false: it could not.
 bool forbid_user_namespaces();
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -18,7 +18,7 @@
 #include "lib/process/sandbox/call_filter.h"
 #include "lib/process/sandbox/capabilities.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr int kNotFound = 127, kNotExecutable = 126;  // as shells say it
@@ -107,4 +107,4 @@ Result<int> start_command(const Command& command, const CommandBounds& bounds,
   return static_cast<int>(child);
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

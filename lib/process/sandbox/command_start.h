@@ -10,7 +10,7 @@
 #include "lib/base/result.h"
 #include "lib/process/sandbox/sandbox.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // What becomes of the child's rights before it executes.
 struct CommandBounds {
@@ -23,4 +23,4 @@ struct CommandBounds {
 Result<int> start_command(const Command& command, const CommandBounds& bounds,
                           const std::function<void()>& before_exec);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

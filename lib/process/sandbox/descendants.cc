@@ -9,7 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 // The kernel's own list, "12 15 99 "; as much of it as fits: the rest comes in the next round.
@@ -37,4 +37,4 @@ void end_descendants() {
   }
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -10,7 +10,7 @@
 
 #include <cstdint>
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // Not the library's: that one cannot; its locks are safe because the tool forks from its only
 // thread. Returns as fork does; `handle` gets the child's pidfd.
@@ -22,4 +22,4 @@ inline pid_t fork_into(uint64_t flags, int& handle) {
   return static_cast<pid_t>(::syscall(SYS_clone3, &arguments, sizeof arguments));
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

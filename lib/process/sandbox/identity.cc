@@ -15,7 +15,7 @@
 #include "lib/base/scoped_fd.h"
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr char kStillWorks[] = "; what works: as root, or --in-place (changes the real files)";
@@ -83,4 +83,4 @@ Error namespaces_error(int error_number, bool user_namespace) {
               kStillWorks};
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -7,7 +7,7 @@
 
 #include "lib/base/result.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // Root of the machine that may mount. Root of a container often may not.
 bool may_mount();
@@ -20,4 +20,4 @@ Error namespaces_error(int error_number, bool user_namespace);
 // The setting that keeps users from namespaces, if one does; else empty.
 std::string user_namespace_obstacle();
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -12,14 +12,14 @@
 #include "lib/process/sandbox/capabilities.h"
 #include "lib/process/sandbox/identity.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // Init is a copy of the tool, with all that it has open: other sandboxes' pipes, which would not
 // close with the tool, and whatever a user of this library has.
 void close_others(const InitRequest& request) {
   std::vector<int> kept = request.options->descriptors;
   kept.insert(kept.end(), {request.alive, request.ready, request.bytes, STDERR_FILENO,
-                           request.limit->descriptor()});
+                           request.limit->process_group(), request.limit->memory_group()});
   if (request.of_command != nullptr)
     for (const ScopedFd* one : {&request.of_command->user, &request.of_command->network,
                                 &request.of_command->objects, &request.of_command->names})
@@ -78,4 +78,4 @@ CommandBounds bounds_of(const InitRequest& request) {
   return bounds;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -5,7 +5,7 @@
 #include "lib/process/sandbox/command_start.h"
 #include "lib/process/sandbox/sandbox_init.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // All descriptors that neither the request nor the body needs. Standard error stays, for last
 // words.
@@ -16,4 +16,4 @@ Status enter_namespaces(const InitRequest& request);
 
 CommandBounds bounds_of(const InitRequest& request);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

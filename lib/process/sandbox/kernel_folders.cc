@@ -10,7 +10,7 @@
 
 #include "lib/base/file.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -124,4 +124,4 @@ Status mount_kernel_folders(const std::string& root, const std::string& shared, 
   return Ok{};
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

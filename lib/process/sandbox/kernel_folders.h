@@ -6,7 +6,7 @@
 #include "lib/base/result.h"
 #include "lib/process/sandbox/sandbox_root.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // Below `root`; the old tree is still in place. `old_sys` is the machine's /sys, which something
 // covers; `shared` becomes /dev/shm.
@@ -17,4 +17,4 @@ Status mount_proc(const std::string& root, SandboxRoot& result);
 // Nor do set-user-id programs below it work; `devices`: device nodes do.
 bool make_read_only(const std::string& mounted, bool devices = false);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -17,15 +17,15 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr std::string_view kPrefix = "deadheat-";
 std::atomic<uint32_t> next_number{0};
 
-// The folder of the caller's own group, where another can be made; empty if there is none. One that
-// can limit processes comes first, and on the first version of groups it is the only one.
-std::string own_group() {
+// The folder of the caller's own group, where another can be made; empty if there is none. The
+// first version of groups has a tree for each controller; the second has one for all.
+std::string own_group(std::string_view controller) {
   const auto own = read_file("/proc/self/cgroup");
   if (!own) return "";
   std::string any;
@@ -33,7 +33,7 @@ std::string own_group() {
     const std::vector<std::string_view> words = split(line, ':');
     if (words.size() < 3) continue;
     const std::string path(words[2] == "/" ? "" : words[2]);
-    if (words[1] == "pids") return "/sys/fs/cgroup/pids" + path;
+    if (words[1] == controller) return "/sys/fs/cgroup/" + std::string(controller) + path;
     if (words[1].empty()) any = "/sys/fs/cgroup" + path;
   }
   return any;
@@ -52,56 +52,103 @@ void remove_stale(const std::string& parent) {
   if (folder != nullptr) ::closedir(folder);
 }
 
+uint64_t half_of_memory() {
+  const auto pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
+  return pages <= 0 || size <= 0 ? 0
+                                 : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) / 2;
+}
+
+// Never raises what the caller has.
+bool lower(__rlimit_resource what, uint64_t most) {
+  rlimit limit = {};
+  ::getrlimit(what, &limit);
+  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
+  limit.rlim_cur = limit.rlim_max;
+  return ::setrlimit(what, &limit) == 0;
+}
+
 }  // namespace
 
-ProcessLimit::ProcessLimit(uint32_t most, bool user_namespace)
-    : most_(most), user_namespace_(user_namespace) {
-  if (most == 0) return;
-  const std::string parent = own_group();
+ControlGroup::ControlGroup(std::string_view controller) {
+  const std::string parent = own_group(controller);
   if (parent.empty() || ::access(parent.c_str(), W_OK) != 0 ||
       ::access((parent + "/cgroup.procs").c_str(), W_OK) != 0)
     return;
   const uint32_t number = next_number++;
-  if (number == 0) remove_stale(parent);
+  if (number < 2) remove_stale(parent);  // the first of each controller
   const std::string group = parent + "/" + std::string(kPrefix) + std::to_string(::getpid()) + "-" +
                             std::to_string(number);
   if (::mkdir(group.c_str(), 0755) != 0) return;
-  group_ = group;
-  const std::string text = std::to_string(most);
-  const ScopedFd limit(::open((group + "/pids.max").c_str(), O_WRONLY | O_CLOEXEC));
-  counts_ = limit.valid() && ::write(limit.get(), text.data(), text.size()) > 0;
+  folder_ = group;
   members_ = ScopedFd(::open((group + "/cgroup.procs").c_str(), O_WRONLY | O_CLOEXEC));
 }
 
-ProcessLimit& ProcessLimit::operator=(ProcessLimit&& other) noexcept {
-  most_ = other.most_;
-  user_namespace_ = other.user_namespace_;
-  counts_ = other.counts_;
-  std::swap(group_, other.group_);
+ControlGroup& ControlGroup::operator=(ControlGroup&& other) noexcept {
+  std::swap(folder_, other.folder_);
   std::swap(members_, other.members_);
   return *this;
 }
 
-ProcessLimit::~ProcessLimit() {
-  if (!group_.empty()) ::rmdir(group_.c_str());
+ControlGroup::~ControlGroup() {
+  if (!folder_.empty()) ::rmdir(folder_.c_str());
 }
 
-bool ProcessLimit::apply() const {
-  if (most_ == 0) return true;
-  if (members_.valid() && ::write(members_.get(), "0", 1) == 1 && counts_) return true;
-  if (!user_namespace_) return false;
+bool ControlGroup::set(const char* file, uint64_t value) const {
+  const std::string text = std::to_string(value);
+  const ScopedFd limit(::open((folder_ + "/" + file).c_str(), O_WRONLY | O_CLOEXEC));
+  return limit.valid() && ::write(limit.get(), text.data(), text.size()) > 0;
+}
+
+uint64_t ControlGroup::count(const char* file, std::string_view key) const {
+  const auto text = read_file(folder_ + "/" + file);
+  if (!text) return 0;
+  for (const std::string_view line : split(text.value(), '\n')) {
+    const std::vector<std::string_view> words = split(line, ' ');
+    uint64_t value = 0;
+    if (words.size() == 2 && words[0] == key) {
+      std::from_chars(words[1].data(), words[1].data() + words[1].size(), value);
+      return value;
+    }
+  }
+  return 0;
+}
+
+bool ControlGroup::enter() const { return valid() && ::write(members_.get(), "0", 1) == 1; }
+
+ResourceLimits::ResourceLimits(const Bounds& bounds, bool user_namespace)
+    : bounds_(bounds), user_namespace_(user_namespace) {
+  if (bounds_.memory == 0) bounds_.memory = half_of_memory();
+  // In the second version of groups both bounds belong to one group: a process has only one.
+  if (bounds_.processes != 0) {
+    processes_ = ControlGroup("pids");
+    counts_processes_ = processes_.set("pids.max", bounds_.processes);
+    counts_memory_ = processes_.set("memory.max", bounds_.memory);
+  }
+  if (counts_memory_ || bounds_.memory == 0) return;
+  memory_ = ControlGroup("memory");
+  counts_memory_ = memory_.set("memory.limit_in_bytes", bounds_.memory) ||
+                   (bounds_.processes == 0 && memory_.set("memory.max", bounds_.memory));
+  if (!counts_memory_) memory_ = ControlGroup();
+}
+
+bool ResourceLimits::apply() const {
+  const bool in_first = processes_.enter(), in_second = memory_.enter();
+  const bool bounded = counts_memory_ && (memory_.valid() ? in_second : in_first);
+  if (!bounded && bounds_.memory != 0) lower(RLIMIT_DATA, bounds_.memory);
+  if (bounds_.processes == 0 || (in_first && counts_processes_)) return true;
   // Since Linux 5.14 a user namespace has its own count of a user's processes.
-  rlimit limit = {};
-  ::getrlimit(RLIMIT_NPROC, &limit);
-  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most_) limit.rlim_max = most_;
-  limit.rlim_cur = limit.rlim_max;
-  return ::setrlimit(RLIMIT_NPROC, &limit) == 0;
+  return user_namespace_ && lower(RLIMIT_NPROC, bounds_.processes);
 }
 
-bool ProcessLimit::was_reached() const {
-  if (!counts_) return false;
-  const auto events = read_file(group_ + "/pids.events");
-  return events && events.value().starts_with("max ") && !events.value().starts_with("max 0");
+bool ResourceLimits::processes_reached() const {
+  return counts_processes_ && processes_.count("pids.events", "max") > 0;
+}
+
+bool ResourceLimits::memory_reached() const {
+  if (!counts_memory_) return false;
+  return memory_.valid() ? memory_.count("memory.oom_control", "oom_kill") > 0 ||
+                               memory_.count("memory.events", "oom_kill") > 0
+                         : processes_.count("memory.events", "oom_kill") > 0;
 }
 
 uint32_t count_processes() {
@@ -127,4 +174,4 @@ uint32_t count_processes() {
   return count;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -9,7 +9,7 @@
 
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 // What the kernel shows of itself. Others are treated as files: an overlay that fails is told.
@@ -86,4 +86,4 @@ std::vector<HostMount> visible_mounts(const std::vector<HostMount>& all) {
   return visible;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct HostMount {
   uint64_t id = 0;
@@ -29,4 +29,4 @@ std::vector<HostMount> visible_mounts(const std::vector<HostMount>& all);
 // "path" is `folder` or lies in it.
 bool lies_in(std::string_view path, std::string_view folder);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -4,7 +4,7 @@
 
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // In the order of the bits.
 const std::vector<std::string>& permission_names() {
@@ -32,4 +32,4 @@ Result<Permissions> parse_permissions(const std::vector<std::string>& words) {
   return all;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

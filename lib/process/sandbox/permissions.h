@@ -8,7 +8,7 @@
 
 #include "lib/base/result.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 enum class Permission : uint32_t {
   kSetuid = 1,      // programs with a set-user-id bit or file capabilities get them
@@ -38,4 +38,4 @@ const std::vector<std::string>& permission_names();
 // Each of them one of permission_names().
 Result<Permissions> parse_permissions(const std::vector<std::string>& words);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

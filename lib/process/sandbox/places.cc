@@ -13,7 +13,7 @@
 #include "lib/base/file.h"
 #include "lib/base/scoped_fd.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr off_t kMostCopied =
@@ -152,4 +152,4 @@ Result<std::vector<Place>> choose_places(const PlacesRequest& request) {
   return Chooser(request).choose();
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

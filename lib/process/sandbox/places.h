@@ -7,7 +7,7 @@
 #include "lib/base/result.h"
 #include "lib/process/sandbox/mount_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct Place {
   std::string point;  // as the command sees it
@@ -33,4 +33,4 @@ struct PlacesRequest {
 // In the order in which they have to be mounted; "/" first.
 Result<std::vector<Place>> choose_places(const PlacesRequest& request);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -27,12 +27,12 @@
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox_init.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 namespace {
 
 // Of the sandbox's first process; the others begin with it or, for root, with the command.
-constexpr uint64_t kNamespaces = CLONE_NEWNS | CLONE_NEWPID;
+constexpr uint64_t kOuterNamespaces = CLONE_NEWNS | CLONE_NEWPID;
 
 std::string read_to_end(int fd) {
   std::string text;
@@ -65,7 +65,7 @@ struct Sandbox::State {
   SandboxOptions options;
   bool user_namespace = false;
   TemporaryFolder scratch;
-  ProcessLimit limit;
+  ResourceLimits limit;
   std::optional<CommandNamespaces> of_command;
   InitReport* report = nullptr;
   ScopedFd alive, bytes, handle;
@@ -148,7 +148,7 @@ Status Sandbox::State::read_answer(const std::string& answer) {
 uint64_t Sandbox::State::choose_namespaces() {
   of_command.reset();
   const uint64_t network = options.host_network ? 0 : CLONE_NEWNET;
-  const uint64_t all = kNamespaces | CLONE_NEWIPC | CLONE_NEWUTS | network;
+  const uint64_t all = kOuterNamespaces | CLONE_NEWIPC | CLONE_NEWUTS | network;
   if (user_namespace) return all | CLONE_NEWUSER;
   if (options.in_place || options.host_network || options.allow.has(Permission::kMachine))
     return all;
@@ -158,7 +158,7 @@ uint64_t Sandbox::State::choose_namespaces() {
     return all;
   }
   of_command = std::move(*made);
-  return kNamespaces;
+  return kOuterNamespaces;
 }
 
 Status Sandbox::State::start_once(const Body& body, uint64_t flags) {
@@ -230,7 +230,8 @@ Status Sandbox::start(Body body) {
     if (!scratch) return scratch.error();
     state.scratch = std::move(*scratch);
   }
-  state.limit = ProcessLimit(state.options.most_processes, state.user_namespace);
+  state.limit = ResourceLimits({state.options.most_processes, state.options.most_memory},
+                               state.user_namespace);
   Status started = state.start_once(body, state.choose_namespaces());
   if (started || !state.options.in_place) return started;
   // The real files and no namespaces: that works everywhere.
@@ -260,14 +261,17 @@ Result<SandboxResult> Sandbox::finish() {
   const std::string most = std::to_string(state.options.most_processes);
   if (result.too_many_processes)
     result.problems.push_back("more than " + most + " processes: all were ended");
-  if (state.limit.was_reached())
+  if (state.limit.processes_reached())
     result.problems.push_back("it wanted more than " + most + " processes; forks failed");
+  if (state.limit.memory_reached())
+    result.problems.push_back("it wanted more than " + with_thousands(state.limit.memory() >> 20) +
+                              " MB of memory; processes of it were ended");
   if (state.report->kept != 0)
     result.problems.push_back("the changed files could not be kept: " +
                               std::string(std::strerror(state.report->kept)));
   const bool complete = state.report->complete;
   state.let_go();
-  state.limit = ProcessLimit();
+  state.limit = ResourceLimits();
   state.scratch = TemporaryFolder();
   if (!complete && result.signal == 0 && !result.timed_out && !result.too_many_processes)
     return Error{
@@ -276,4 +280,4 @@ Result<SandboxResult> Sandbox::finish() {
   return result;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

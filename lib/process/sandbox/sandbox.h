@@ -19,7 +19,7 @@
 #include "lib/process/sandbox/permissions.h"
 #include "lib/process/sandbox/upper_folder.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct Command {
   std::vector<std::string> words;
@@ -42,8 +42,9 @@ struct SandboxOptions {
       layers;  // folders laid over the host's files, first on top (a recording's checkpoint)
   uint64_t most_bytes = 0;  // of changed files; 0: half of the memory
   uint32_t most_processes = 4096;
-  double timeout_s = 0;  // then everything in it is killed; 0: none
-  int processor = -1;    // pins all of it to that one
+  uint64_t most_memory = 0;  // bytes of all its processes and changed files; 0: half of the memory
+  double timeout_s = 0;      // then everything in it is killed; 0: none
+  int processor = -1;        // pins all of it to that one
   std::string host_name = "deadheat";
   Permissions allow;             // more than ordinary programs need
   std::vector<int> descriptors;  // of the tool, for the body; all others are closed in the sandbox
@@ -101,4 +102,4 @@ class Sandbox {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -26,7 +26,7 @@
 #include "lib/process/sandbox/sandbox_root.h"
 #include "lib/process/sandbox/tree_copy.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 constexpr int64_t kWatchNs = 20'000'000;  // between looks, where only a watch limits the processes
@@ -236,4 +236,4 @@ void run_init(const InitRequest& request, const Sandbox::Body& body) {
   ::_exit(0);
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

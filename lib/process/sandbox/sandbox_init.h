@@ -10,7 +10,7 @@
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // A page that the tool and init both see.
 struct InitReport {
@@ -22,7 +22,7 @@ struct InitReport {
 
 struct InitRequest {
   const SandboxOptions* options = nullptr;
-  const ProcessLimit* limit = nullptr;
+  const ResourceLimits* limit = nullptr;
   InitReport* report = nullptr;
   const CommandNamespaces* of_command = nullptr;  // none: the command is in init's own
   bool namespaces = true;
@@ -37,4 +37,4 @@ struct InitRequest {
 
 [[noreturn]] void run_init(const InitRequest& request, const Sandbox::Body& body);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

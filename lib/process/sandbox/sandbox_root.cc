@@ -19,7 +19,7 @@
 #include "lib/process/sandbox/places.h"
 #include "lib/process/sandbox/tree_copy.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 // Everywhere there, never overlaid, and replaced anyway: the new tree is put together on top of it.
@@ -216,4 +216,4 @@ Result<SandboxRoot> enter_own_proc() {
   return root;
 }
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

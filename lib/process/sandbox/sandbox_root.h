@@ -15,7 +15,7 @@
 #include "lib/base/scoped_fd.h"
 #include "lib/process/sandbox/upper_folder.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct RootRequest {
   bool user_namespace =
@@ -40,4 +40,4 @@ Result<SandboxRoot> enter_new_root(const RootRequest& request);
 // For a command that is to change the real files: only /proc is new.
 Result<SandboxRoot> enter_own_proc();
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

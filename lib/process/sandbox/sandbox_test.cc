@@ -23,7 +23,7 @@
 #include "lib/base/file.h"
 #include "lib/process/sandbox/mount_table.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 namespace fs = std::filesystem;
@@ -420,4 +420,4 @@ TEST(MountTable, IsRead) {
 }
 
 }  // namespace
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

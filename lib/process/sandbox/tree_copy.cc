@@ -19,7 +19,7 @@
 #include "lib/base/scoped_fd.h"
 #include "lib/base/text.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 namespace {
 
 // overlay.origin points at an inode of the folder's own machine and is left out.
@@ -142,4 +142,4 @@ Status copy_entry(int from, int to, const char* name, const std::string& path) {
 
 }  // namespace
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

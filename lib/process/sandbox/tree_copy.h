@@ -6,10 +6,10 @@
 
 #include "lib/base/result.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 // Into `to`, on top of what is there. Sockets and pipes come as empty ones; other devices are left
 // out.
 Status copy_tree(int from, int to, const std::string& where);
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -5,11 +5,11 @@
 
 #include "lib/base/scoped_fd.h"
 
-namespace deadheat::process {
+namespace deadheat::process::sandbox {
 
 struct UpperFolder {
   std::string point;  // where it is laid over: "/", "/home"
   ScopedFd folder;
 };
 
-}  // namespace deadheat::process
+}  // namespace deadheat::process::sandbox

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "abi/kernel_watch.h"
-#include "lib/sampler/decode.h"
+#include "lib/sampler/code/decode.h"
 #include "lib/sampler/kernel/kernel_symbols.h"
 
 namespace deadheat::sampler {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "abi/kernel_watch.h"
-#include "lib/sampler/collision.h"
+#include "lib/sampler/backend/collision.h"
 #include "lib/sampler/kernel/kernel_code.h"
-#include "lib/sampler/not_reported.h"
+#include "lib/sampler/verdict/not_reported.h"
 
 namespace deadheat::sampler {
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "lib/model/finding.h"
-#include "lib/sampler/findings.h"
+#include "lib/sampler/findings/findings.h"
 #include "lib/sampler/kernel/kernel_session.h"
 #include "lib/symbols/symbolizer.h"
 

@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "lib/base/random.h"
-#include "lib/sampler/choose.h"
-#include "lib/sampler/code_list.h"
+#include "lib/sampler/code/code_list.h"
 #include "lib/sampler/kernel/kernel_collisions.h"
 #include "lib/sampler/kernel/kernel_device.h"
+#include "lib/sampler/session/choose.h"
 
 namespace deadheat::sampler {
 

@@ -6,7 +6,7 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr std::string_view kImage = "vmlinux";
+constexpr std::string_view kKernelImage = "vmlinux";
 
 }  // namespace
 
@@ -20,7 +20,8 @@ std::vector<AddressRange> suspects_in_kernel(const model::FindingsFile& file,
       const model::Site& site = role.site;
       if (site.kind != model::SiteKind::kCode) continue;
       // Modules have no build-id of their own here: their code is found by name.
-      const bool same = !build_id.empty() && site.build_id == build_id && site.module == kImage;
+      const bool same =
+          !build_id.empty() && site.build_id == build_id && site.module == kKernelImage;
       if (same && !site.pcs.empty())
         for (const uint64_t pc : site.pcs) {
           const uint64_t address = symbols.base_of({}) + pc;

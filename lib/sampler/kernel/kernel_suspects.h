@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lib/model/finding.h"
-#include "lib/sampler/code_list.h"
+#include "lib/sampler/code/code_list.h"
 #include "lib/sampler/kernel/kernel_symbols.h"
 
 namespace deadheat::sampler {

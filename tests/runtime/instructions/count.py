@@ -44,7 +44,7 @@ def measure(hooks):
         # The program asks for no report, and a report would count.
         done = subprocess.run(["valgrind", "--tool=callgrind", "--callgrind-out-file=" + out, hooks], check=False, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                              env={**os.environ, "DEADHEAT_OPTIONS": "", "TSAN_OPTIONS": ""})
+                              env={**os.environ, "DEADHEAT_OPTIONS": os.environ.get("COUNT_OPTIONS", ""), "TSAN_OPTIONS": ""})
         found = OPERATIONS.search(done.stdout)
         if done.returncode != 0 or found is None:
             sys.exit(f"count: {hooks} under valgrind ended with {done.returncode}\n{done.stdout[-500:]}{done.stderr[-2000:]}")

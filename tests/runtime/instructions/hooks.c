@@ -45,6 +45,10 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
     }                                                        \
   }
 
+CASE(alone_read8, __tsan_read8(place))
+CASE(alone_write8, __tsan_write8(place))
+CASE(alone_atomic_add, __tsan_atomic64_fetch_add(&counter, 1, memory_order_seq_cst))
+CASE(alone_mutex, (pthread_mutex_lock(&mutex), pthread_mutex_unlock(&mutex)))
 CASE(repeated_read1, __tsan_read1(place))
 CASE(repeated_read4, __tsan_read4(place))
 CASE(repeated_read8, __tsan_read8(place))
@@ -100,10 +104,25 @@ static void later_ticks(void) {
   }
 }
 
+static pthread_mutex_t until_end = PTHREAD_MUTEX_INITIALIZER;
+static void* wait_for_end(void* unused) {
+  pthread_mutex_lock(&until_end);
+  pthread_mutex_unlock(&until_end);
+  return unused;
+}
+
 int main(void) {
   __tsan_init();
   __tsan_func_entry(
       __builtin_return_address(0));  // as any main: the outermost call is a case apart
+  case_alone_read8();
+  case_alone_write8();
+  case_alone_atomic_add();
+  case_alone_mutex();
+  // As long as it is there, this thread is not alone.
+  pthread_t idle;
+  if (pthread_mutex_lock(&until_end) != 0 || pthread_create(&idle, NULL, wait_for_end, NULL) != 0)
+    abort();
   sweep();
   pthread_t thread;
   if (pthread_create(&thread, NULL, other_thread, NULL) != 0) abort();
@@ -136,6 +155,8 @@ int main(void) {
   case_heap();
   case_read_range_64();
   case_mutex();
+  pthread_mutex_unlock(&until_end);
+  pthread_join(idle, NULL);
   __tsan_func_exit();
   printf("operations: %d\n", kOperations);
   return 0;

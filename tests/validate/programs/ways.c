@@ -23,6 +23,7 @@ static int ready;
 static __attribute__((noinline)) void put(int value) { data = value; }
 static __attribute__((noinline)) void take(void) { taken = data; }
 
+char block[2][512]; /* for calls that compilers make of copies and fills */
 static const char* way;
 static int is(const char* name) { return strcmp(way, name) == 0; }
 
@@ -85,6 +86,8 @@ static void* consumer(void* unused) {
 }
 
 int main(int argc, char** argv) {
+  memset(block[0], argc, sizeof block[0]);
+  memcpy(block[1], block[0], sizeof block[0]);
   way = argc > 1 ? argv[1] : "none";
   pthread_spin_init(&spin, 0);
   pthread_barrier_init(&barrier, 0, 2);

@@ -1,154 +1,156 @@
-// The hive's page. Everything that comes from the hive becomes text, never markup.
-"use strict";
+// The hive's page: signing in, the list, the fleet, trends, and which view an address means. race.js has one race.
+//
+// Keys: "/" goes to the search field, j and k to the next and the previous race of the list.
+import {ask, chart, choice, draw, facts, field, how_sure, make, SignedOut, table, when, words} from "/parts.js";
+import {race_view} from "/race.js";
 
 const view = document.getElementById("view");
 const signin = document.getElementById("signin");
-
-function make(tag, content, attributes) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) element.setAttribute(name, value);
-  for (const part of [content].flat()) {
-    if (part === undefined || part === null) continue;
-    element.append(part instanceof Node ? part : document.createTextNode(String(part)));
-  }
-  return element;
-}
-
-async function ask(path) {
-  const answer = await fetch("/api/v1/" + path, {headers: {"X-Deadheat": "1"}});
-  if (answer.status === 401) { show_signin(); throw new Error("not signed in"); }
-  const body = await answer.json();
-  if (!answer.ok) throw new Error(body.error + (body.hint ? " (" + body.hint + ")" : ""));
-  return body;
-}
+const views = document.getElementById("views");
+const kPage = 100;
 
 function show_signin() {
-  view.hidden = true;
-  document.getElementById("views").hidden = true;
+  view.hidden = views.hidden = true;
   signin.hidden = false;
+  document.title = "Sign in · Deadheat hive";
   document.getElementById("token").focus();
 }
 
 signin.addEventListener("submit", async event => {
   event.preventDefault();
-  const field = document.getElementById("token");
-  const answer = await fetch("/signin", {method: "POST", headers: {"X-Deadheat": "1"}, body: field.value});
-  if (answer.ok) { field.value = ""; signin.hidden = true; return go(); }
+  const token = document.getElementById("token");
+  const answer = await fetch("/signin", {method: "POST", headers: {"X-Deadheat": "1"}, body: token.value});
+  if (answer.ok) { token.value = ""; return go(); }
   const body = await answer.json();
   document.getElementById("problem").textContent = body.error + (body.hint ? ": " + body.hint : "");
 });
 
-const when = ms => ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) : "";
-const words = text => text.replaceAll("_", " ");
+document.getElementById("signout").addEventListener("click", async () => {
+  await fetch("/signout", {method: "POST", headers: {"X-Deadheat": "1"}});
+  show_signin();
+});
 
-function how_sure(race) {
-  if (race.verdict !== "true_race") return words(race.verdict);
-  return race.basis === "claimed" ? `true race, claimed by ${race.claimed_by}` : `true race, ${words(race.basis)}`;
-}
-
-function table(heads, rows) {
-  return make("div", make("table", [
-    make("thead", make("tr", heads.map(head => make("th", head, {scope: "col"})))),
-    make("tbody", rows.map(row => make("tr", row.map(cell => make("td", cell)))))]),
-    {class: "scroll", tabindex: "0", role: "region", "aria-label": "table"});
-}
-
-function choice(id, label, values, chosen) {
-  const select = make("select", values.map(([value, text]) =>
-    make("option", text, value === chosen ? {value, selected: ""} : {value})), {id, name: id});
-  return make("div", [make("label", label, {for: id}), select]);
+function filter_form(parameters) {
+  const filter = make("form", [
+    field("Search", make("input", "", {id: "text", name: "text", type: "search", value: parameters.get("text") || ""})),
+    field("Verdict", choice("verdict", [["", "all"], ["true_race", "true race"], ["unknown", "unknown"],
+      ["likely_false_positive", "likely false positive"]], parameters.get("verdict") || "")),
+    field("State", choice("state", [["", "all"], ["open", "open"], ["fixed", "fixed"], ["stale", "stale"],
+      ["suppressed", "suppressed"]], parameters.get("state") || "")),
+    field("Sort by", choice("sort", [["verdict", "verdict"], ["last_seen", "last seen"], ["confidence", "confidence"],
+      ["number", "number"]], parameters.get("sort") || "verdict")),
+    make("button", "Show", {type: "submit", class: "main"})], {class: "filter", role: "search"});
+  filter.addEventListener("submit", event => {
+    event.preventDefault();
+    const chosen = new URLSearchParams([...new FormData(filter)].filter(([, value]) => value));
+    location.hash = "#/races?" + chosen;
+  });
+  return filter;
 }
 
 async function races(parameters) {
-  const limit = 100, offset = Number(parameters.get("offset") || 0);
+  const offset = Number(parameters.get("offset") || 0);
   const query = new URLSearchParams(parameters);
-  query.set("limit", limit);
-  const list = await ask("findings?" + query);
-  const filter = make("form", [
-    make("div", [make("label", "Search", {for: "text"}),
-      make("input", "", {id: "text", name: "text", type: "search", value: parameters.get("text") || ""})]),
-    choice("verdict", "Verdict", [["", "all"], ["true_race", "true race"], ["unknown", "unknown"],
-      ["likely_false_positive", "likely false positive"]], parameters.get("verdict") || ""),
-    choice("sort", "Sort by", [["verdict", "verdict"], ["last_seen", "last seen"], ["confidence", "confidence"],
-      ["number", "number"]], parameters.get("sort") || "verdict"),
-    make("button", "Show", {type: "submit"})], {class: "filter"});
-  filter.addEventListener("submit", event => {
-    event.preventDefault();
-    location.hash = "#/races?" + new URLSearchParams(new FormData(filter));
-  });
+  query.set("limit", kPage);
+  const [list, status] = await Promise.all([ask("findings?" + query), ask("status?brief=1")]);
   const rows = list.races.map(race => [
-    make("a", race.id, {href: "#/race/" + race.number}), make("span", how_sure(race), {class: "verdict"}),
-    race.consequence === "none" ? "" : words(race.consequence), race.confidence.toFixed(3), race.title, race.where,
-    race.instances, when(race.last_seen_ms)]);
-  const parts = [make("h2", `${list.total} races`), filter, table(
-    ["Race", "Verdict", "Consequence", "Confidence", "What", "Where", "Instances", "Last seen"], rows)];
-  for (const [text, at] of [["Earlier", offset - limit], ["Later", offset + limit]]) {
+    make("a", race.title, {href: "#/race/" + race.number, class: "row"}), how_sure(race),
+    race.consequence === "none" ? "" : words(race.consequence), race.confidence.toFixed(3), race.where,
+    race.instances, race.owner || (race.state === "open" ? "" : race.state), when(race.last_seen_ms)]);
+  const pages = make("nav", [], {"aria-label": "Pages", class: "pages"});
+  for (const [text, at] of [["Earlier", offset - kPage], ["Later", offset + kPage]]) {
     if (at < 0 || at >= list.total) continue;
     query.set("offset", at);
-    parts.push(make("a", text, {href: "#/races?" + query}), " ");
+    pages.append(make("a", text, {href: "#/races?" + query}));
   }
-  return parts;
-}
-
-async function race(number) {
-  const found = await ask("findings/" + number);
-  const evidence = found.findings.findings[0].evidence || [];
-  return [make("h2", found.race.title), make("p", how_sure(found.race), {class: "verdict"}), make("pre", found.text, {tabindex: "0"}),
-    make("h2", "Evidence"), table(["Said by", "Outcome", "Proof", "Order"],
-      evidence.map(e => [e.source || "", words(e.outcome || ""), words(e.proof || ""), e.order || ""])),
-    make("h2", "History"), table(["When", "What", ""], found.history.map(e => [when(e.at_ms), e.what, words(e.detail)]))];
+  return [make("h1", `${list.total.toLocaleString("en")} races`, {tabindex: "-1"}),
+    facts([[status.proved, "proved", true], [status.true_races - status.proved, "claimed", true], [status.unknown, "unknown"],
+      [status.likely_false, "likely false"], [status.instances, "instances"]]),
+    filter_form(parameters),
+    list.total ? table("Races", ["What", "Verdict", "Consequence", "Confidence", "Where", "Instances", "Owner, state", "Last seen"], rows) :
+      make("p", "No race fits."), pages];
 }
 
 async function fleet() {
-  const found = await ask("fleet");
-  return [make("h2", `${found.instances.length} instances`), table(
-    ["Instance", "Version", "Build", "Time spent", "Jobs", "In flight", "Timeouts", "Lost results", "Last seen"],
-    found.instances.map(one => [one.instance.slice(0, 12), one.version, one.build_id.slice(0, 12),
-      (one.spent_ppm / 10000).toFixed(2) + "%", one.jobs, one.in_flight, one.timeouts, one.dropped, when(one.last_seen_ms)]))];
+  const [found, status] = await Promise.all([ask("fleet"), ask("status?brief=1")]);
+  const share = ppm => (ppm / 10000).toFixed(2) + "%";
+  return [make("h1", `${status.instances.toLocaleString("en")} instances`, {tabindex: "-1"}),
+    facts([[status.jobs_in_flight, "jobs in flight"], [found.instances.reduce((sum, one) => sum + one.timeouts, 0), "timeouts"],
+      [found.instances.reduce((sum, one) => sum + one.dropped, 0), "lost results", true]]),
+    status.instances > found.instances.length ? make("p", `The ${found.instances.length} seen last.`) : "",
+    table("Instances", ["Instance", "Version", "Build", "Time spent", "Budget", "Jobs", "In flight", "Timeouts", "Lost", "Last seen"],
+      found.instances.map(one => [make("code", one.instance.slice(0, 12)), one.version, make("code", one.build_id.slice(0, 12)),
+        make("span", share(one.spent_ppm), one.budget_ppm && one.spent_ppm > one.budget_ppm ? {class: "over"} : {}),
+        one.budget_ppm ? share(one.budget_ppm) : "none", one.jobs, one.in_flight, one.timeouts, one.dropped, when(one.last_seen_ms)]))];
 }
 
-// How many races are known and how many are true, over time.
 async function trends() {
-  const found = await ask("trends");
-  let known = 0, is_true = 0;
-  const points = found.changes.map(change => {
-    if (change.what === "found") known++;
-    if (change.what === "verdict" && change.detail.startsWith("true_race")) is_true++;
-    return [change.at_ms, known, is_true];
-  });
-  const parts = [make("h2", "Races over time"), make("p", `${known} found, ${is_true} verdicts of a true race`)];
-  if (points.length < 2) return parts;
-  const first = points[0][0], span = Math.max(1, points.at(-1)[0] - first), top = Math.max(known, is_true, 1);
-  const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
-  svg.setAttribute("viewBox", "0 0 1000 300");
-  svg.setAttribute("preserveAspectRatio", "none");
-  svg.setAttribute("role", "img");
-  svg.setAttribute("aria-label", parts[1].textContent);
-  for (const [column, name] of [[1, "known"], [2, "true"]]) {
-    const line = document.createElementNS("http://www.w3.org/2000/svg", "polyline");
-    line.setAttribute("class", name);
-    line.setAttribute("points", points.map(p => `${(p[0] - first) / span * 1000},${300 - p[column] / top * 290}`).join(" "));
-    svg.append(line);
-  }
-  return parts.concat(svg);
+  const [{points}, {versions}] = await Promise.all([ask("trends"), ask("versions")]);
+  const last = points.at(-1) || {open: 0, true_races: 0};
+  const parts = [make("h1", "Races over time", {tabindex: "-1"}),
+    facts([[last.open, "open now"], [last.true_races, "true now", true]])];
+  if (!points.length) return parts;
+  const first = points[0].at_ms, span = Math.max(1, last.at_ms - first), top = Math.max(1, ...points.map(p => Math.max(p.open, p.true_races)));
+  parts.push(chart(`${last.open} open races, ${last.true_races} true`, first, first + span, top, (width, height) =>
+    [["open", "against"], ["true_races", "race"]].map(([key, look]) => {
+      let path = "";
+      for (const point of points) {
+        const x = (point.at_ms - first) / span * width, y = height - point[key] / top * height;
+        path += path ? `H${x}V${y}` : `M${x} ${y}`;
+      }
+      return draw("path", {class: "line " + look, d: path + `H${width}`});
+    }), [["against", "open"], ["race", "true"]]));
+  if (versions.length) parts.push(make("h2", "Versions"), table("Versions",
+    ["Version", "Listed", "New", "Fixed", "Stale", "Reopened", "Open after it", "True after it", "Scanned"],
+    versions.slice(-100).reverse().map(one => [one.version, one.listed, one.added, one.fixed, one.stale, one.reopened, one.open,
+      one.true_races, when(one.at_ms)])));
+  return parts;
 }
 
 async function go() {
   const [path, query] = (location.hash.slice(1) || "/races").split("?");
+  if (!path.startsWith("/")) return;
   try {
-    const status = await ask("status");
-    document.getElementById("program").textContent = status.program;
-    document.getElementById("views").hidden = false;
-    signin.hidden = true;
+    const status = await ask("status?brief=1");
+    const program = document.getElementById("program");
+    program.textContent = status.program;
     const one = path.match(/^\/race\/(\d+)$/);
-    const parts = one ? await race(one[1]) : path === "/fleet" ? await fleet() : path === "/trends" ? await trends() :
+    const parts = one ? await race_view(one[1], go) : path === "/fleet" ? await fleet() : path === "/trends" ? await trends() :
       await races(new URLSearchParams(query));
-    view.replaceChildren(...parts);
-    view.hidden = false;
+    view.replaceChildren(...parts.filter(part => part !== ""));
+    const heading = view.querySelector("h1");
+    document.title = heading.textContent.slice(0, 120) + " · " + status.program + " · Deadheat hive";
+    document.getElementById("said").textContent = heading.textContent;
+    for (const link of views.querySelectorAll("a"))
+      link.toggleAttribute("aria-current", path.startsWith(link.hash.slice(1).replace(/s$/, "")));
+    signin.hidden = true;
+    view.hidden = views.hidden = false;
+    heading.focus({preventScroll: true});
+    scrollTo(0, 0);
   } catch (error) {
-    if (signin.hidden) { view.replaceChildren(make("p", error.message, {role: "alert"})); view.hidden = false; }
+    if (error instanceof SignedOut) return show_signin();
+    view.replaceChildren(make("p", error.message, {role: "alert"}));
+    view.hidden = false;
   }
 }
+
+document.getElementById("skip").addEventListener("click", event => {
+  event.preventDefault();
+  document.getElementById("main").focus();
+});
+
+document.addEventListener("keydown", event => {
+  if (event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
+  if (event.key === "/") {
+    const search = document.getElementById("text");
+    if (search) { event.preventDefault(); search.focus(); }
+  }
+  if (event.key === "j" || event.key === "k") {
+    const rows = [...view.querySelectorAll("a.row")], at = rows.indexOf(document.activeElement);
+    const next = rows[at < 0 ? 0 : at + (event.key === "j" ? 1 : -1)];
+    if (next) next.focus();
+  }
+});
 
 addEventListener("hashchange", go);
 go();

@@ -1,0 +1,22 @@
+// Workers as a job array of Slurm.
+#pragma once
+
+#include <string>
+
+#include "lib/confirm/shared_runner.h"
+
+namespace deadheat::confirm {
+
+class Slurm : public Cluster {
+ public:
+  explicit Slurm(std::string partition) : partition_(std::move(partition)) {}
+  Status submit(const std::vector<std::string>& command, size_t count,
+                const std::string& logs) override;
+  void cancel() override;
+
+ private:
+  const std::string partition_;  // empty: the usual one
+  std::string job_, logs_;
+};
+
+}  // namespace deadheat::confirm

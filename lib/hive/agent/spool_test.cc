@@ -1,0 +1,86 @@
+#include "lib/hive/agent/spool.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+namespace deadheat::hive::agent {
+namespace {
+
+using model::Outcome;
+
+class SpoolTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    path_ = testing::TempDir() + "spool_test." + std::to_string(::getpid());
+    std::filesystem::remove(path_);
+  }
+  void TearDown() override { std::filesystem::remove(path_); }
+
+  static api::JobResult result(const std::string& id, Outcome outcome) {
+    api::JobResult one;
+    one.id = id;
+    one.job = "j";
+    one.outcome = outcome;
+    return one;
+  }
+
+  std::string path_;
+};
+
+TEST_F(SpoolTest, what_was_not_acknowledged_is_there_after_a_restart) {
+  {
+    Spool spool(path_, 1 << 20);
+    for (const char* id : {"1", "2", "3"}) spool.add("i", result(id, Outcome::kNoRace));
+    spool.add("k", result("4", Outcome::kRace));
+    const api::Results first = spool.oldest(2);
+    EXPECT_EQ(first.results.size(), 2U);
+    spool.remove(first);
+  }
+  Spool spool(path_, 1 << 20);
+  ASSERT_TRUE(spool.load().ok());
+  EXPECT_EQ(spool.size(), 2U);
+  EXPECT_EQ(spool.dropped(), 0U);
+  const api::Results rest = spool.oldest(10);
+  ASSERT_EQ(rest.results.size(), 1U) << "one instance at a time";
+  EXPECT_EQ(rest.results[0].id, "3");
+}
+
+TEST_F(SpoolTest, a_full_one_drops_not_seen_first_and_counts) {
+  Spool measured(path_, 1 << 20);
+  measured.add("i", result("0000", Outcome::kNoRace));
+  const uint64_t one = std::filesystem::file_size(path_);
+  std::filesystem::remove(path_);
+  Spool spool(path_, 10 * one + one / 2);
+  for (int i = 0; i < 10; ++i)
+    spool.add("i",
+              result("000" + std::to_string(i), i % 2 == 0 ? Outcome::kNotSeen : Outcome::kNoRace));
+  EXPECT_EQ(spool.size(), 10U);
+  EXPECT_EQ(spool.dropped(), 0U);
+  spool.add("i", result("0010", Outcome::kRace));
+  EXPECT_EQ(spool.size(), 6U) << "five that said nothing went";
+  EXPECT_EQ(spool.dropped(), 5U);
+  for (int i = 11; i < 30; ++i) spool.add("i", result("00" + std::to_string(i), Outcome::kNoRace));
+  EXPECT_EQ(spool.size(), 10U) << "what is new goes when nothing else can";
+  EXPECT_EQ(spool.dropped(), 20U);
+  EXPECT_EQ(spool.size() + spool.dropped(), 30U) << "every loss is counted";
+  const api::Results kept = spool.oldest(100);
+  EXPECT_EQ(kept.results[5].outcome, Outcome::kRace);
+  EXPECT_LE(std::filesystem::file_size(path_), 10 * one + one / 2);
+}
+
+TEST_F(SpoolTest, half_a_line_is_counted_and_the_rest_read) {
+  {
+    Spool spool(path_, 1 << 20);
+    for (const char* id : {"1", "2"}) spool.add("i", result(id, Outcome::kNoRace));
+  }
+  std::filesystem::resize_file(path_, std::filesystem::file_size(path_) - 10);
+  Spool spool(path_, 1 << 20);
+  ASSERT_TRUE(spool.load().ok());
+  EXPECT_EQ(spool.size(), 1U);
+  EXPECT_EQ(spool.dropped(), 1U);
+}
+
+}  // namespace
+}  // namespace deadheat::hive::agent

@@ -1,0 +1,116 @@
+// A recording: a folder with what a command did, and the state that it started from.
+//
+//   recording.json   RecordingInfo: the command and its surroundings, guarantees, losses, how it
+//   ended events           the events (abi/process_event.h), in the order in which they were
+//   written;
+//                    Recording sorts them by `begin`
+//   stdin            what was read from standard input, if that was not a file of the sandbox
+//   out, err         what the command printed
+//   outcome.json     the end state that checkers compare against (outcome.h)
+//   checkpoint/      files of the start state that may change (checkpoint.h)
+//
+// A recording that was cut short is read as far as it goes; `problems` says what is missing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/scoped_fd.h"
+#include "lib/process/recording/event.h"
+
+namespace deadheat::process::recording {
+
+// What a recording vouches for; validation names what is missing.
+struct Guarantees {
+  bool order = true;       // every access to a shared object is bracketed; nothing was lost
+  bool signals = false;    // signals fell only at system calls, so that replay can repeat them
+  bool time = false;       // clocks that programs read are recorded
+  bool payload = false;    // what came from outside is recorded: input, randomness, network
+  bool addresses = false;  // the same addresses in every run
+  bool memory = false;     // tasks that share memory changed over only at calls
+};
+
+struct RecordingInfo {
+  std::string source;  // "ptrace" or "bpf"
+  std::vector<std::string> command;
+  std::string directory;
+  std::vector<std::string> environment;  // NAME=value
+  std::vector<std::string>
+      standard_streams;  // of 0, 1, 2: "null", "file", "pipe", "terminal", "closed"
+  uint32_t user = 0, group = 0, mask = 022;
+  std::string host_name;
+  int64_t started_ns = 0;  // CLOCK_REALTIME
+  double seconds = 0;
+  bool in_place = false, host_network = false;
+  std::vector<std::string> allowed;       // permission_names(); for people, never given by itself
+  std::vector<std::string> not_isolated;  // what the sandbox could not keep apart, a line each
+  Guarantees guarantees;
+  uint64_t events = 0, lost = 0;
+  std::map<std::string, uint64_t>
+      unmodelled;                     // calls that touch something shared and are not modelled
+  std::vector<std::string> not_kept;  // of what came from outside, a line each
+  int32_t root_task = 0;
+  int status = 0, signal = 0;  // how the command ended
+  bool timed_out = false;
+};
+
+class Recording {
+ public:
+  static Result<Recording> open(const std::string& folder);
+  // An events file that is already in memory; what follows a damaged event is left out.
+  static Result<Recording> of_file(std::string bytes, RecordingInfo info);
+  // For tests: events that no file holds.
+  static Recording of(std::vector<std::string> events, RecordingInfo info);
+
+  const RecordingInfo& info() const { return info_; }
+  const std::vector<Event>& events() const { return events_; }  // sorted by begin
+  const std::string& folder() const { return folder_; }
+  const std::vector<std::string>& problems() const { return problems_; }  // one line each
+
+ private:
+  Status read_events(std::shared_ptr<const std::string> bytes);
+  void note_losses(bool counted);
+
+  std::string folder_;
+  RecordingInfo info_;
+  std::vector<std::shared_ptr<const std::string>> bytes_;
+  std::vector<Event> events_;
+  std::vector<std::string> problems_;
+};
+
+// Writes a recording as it grows. What was appended survives a kill of the writer.
+class RecordingWriter {
+ public:
+  // Makes the folder; an Error if there is something in it already.
+  static Result<RecordingWriter> create(const std::string& folder);
+  void append(std::string_view event);  // whole; buffered; a failing write is told by finish()
+  // Many; the last may be cut where the next call goes on. Written from where they are, if long.
+  void append_all(std::string_view bytes, uint64_t events);
+  uint64_t count() const { return count_; }
+  int descriptor() const { return file_.get(); }  // for a sandbox in which events are appended
+  void flush();                                   // what was appended is in the file
+  Status finish(RecordingInfo info);              // fills in events
+
+ private:
+  explicit RecordingWriter(std::string folder) : folder_(std::move(folder)) {}
+  void write_out(std::string_view bytes);
+
+  std::string folder_;
+  ScopedFd file_;
+  std::string buffer_;
+  uint64_t count_ = 0;
+  int failed_ = 0;  // errno of the first write that failed
+};
+
+// What it does not vouch for, a line each, with what that means for a replay.
+std::vector<std::string> missing_guarantees(const RecordingInfo& info);
+
+// recording.json as text; parse refuses other versions by name.
+std::string to_json(const RecordingInfo& info);
+Result<RecordingInfo> parse_recording_info(const std::string& text, const std::string& where);
+
+}  // namespace deadheat::process::recording

@@ -1,0 +1,73 @@
+// Results of branches, kept while a campaign goes on, so that one that was stopped, killed or ran
+// out of time goes on where it was: results.jsonl in the folder of the branches.
+//
+// One line of JSON a branch, appended when the branch is done; a last line that was torn is left
+// out. A line counts for the same branch under the same key only: checkers, undisturbed runs,
+// depth, limits, and the build of the tool. Lines of other keys stay, for who comes back to them.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/result.h"
+#include "lib/base/scoped_fd.h"
+#include "lib/model/evidence.h"
+#include "lib/process/judge/checkers.h"
+#include "lib/process/races/branch.h"
+
+namespace deadheat::process::trials {
+
+struct KeptResult {
+  // kRace: the order happened; it failed where there are differences. Else one of the divergences.
+  model::Outcome outcome = model::Outcome::kDivergedUncontrolled;
+  std::string why;  // of a divergence, or of the result of a comparison
+  std::vector<judge::Difference> differences;
+  bool repeated = false;  // the second run failed in the same way
+  bool compared = false;  // with the recorded order (trials/comparison.h)
+  // Name below the folder of the branches; empty: nothing was kept. Harmful ones have branch.json
+  // there, and in recording/ the whole execution, live part too.
+  std::string folder;
+  double seconds = 0;
+  uint64_t live_from = 0;  // the number in its whole execution at which it went live
+
+  bool harmful() const { return outcome == model::Outcome::kRace && !differences.empty(); }
+  bool benign() const { return outcome == model::Outcome::kRace && differences.empty(); }
+};
+
+// The lines of that key, by branch; what cannot be read is left out.
+std::map<std::string, KeptResult> parse_kept(std::string_view text, const std::string& key);
+
+class KeptResults {
+ public:
+  // Makes the folder where it is missing and reads what is there. Held until this goes away: two
+  // campaigns on one recording would take each other's folders.
+  static Result<KeptResults> open(const std::string& folder, const std::string& key);
+  const KeptResult* find(const races::Branch& branch) const;
+  size_t size() const { return known_.size(); }
+  Status add(const races::Branch& branch, const KeptResult& result);
+
+ private:
+  KeptResults(ScopedFd file, std::string path, std::string key,
+              std::map<std::string, KeptResult> known)
+      : file_(std::move(file)),
+        path_(std::move(path)),
+        key_(std::move(key)),
+        known_(std::move(known)) {}
+
+  ScopedFd file_;
+  std::string path_, key_;
+  std::map<std::string, KeptResult> known_;  // by branch
+};
+
+// What a finding's folder says about itself: how it was judged, and what broke.
+struct KeptJudgement {
+  std::vector<std::string> checkers, beside;
+  std::vector<judge::Difference> differences;
+  bool compared = false;  // undisturbed runs failed so too (comparison.h)
+};
+std::string to_json(const KeptJudgement& judgement);
+Result<KeptJudgement> parse_judgement(const std::string& text, const std::string& where);
+
+}  // namespace deadheat::process::trials

@@ -1,0 +1,16 @@
+// Parts of the HTML report for pages of others (the hive's): what is inside one finding, and the
+// style sheet that it expects. All text in it is escaped; it holds no script and no inline style.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "lib/report/report.h"
+
+namespace deadheat::report {
+
+// Facts, both sides with source and stack, and the picture. `id` makes the ids in it unique.
+std::string html_finding(const Entry& entry, const std::string& id);
+std::string_view html_style();
+
+}  // namespace deadheat::report

@@ -1,0 +1,49 @@
+// Announcer: each new collision as a line, while the watch goes on.
+//
+// In a thread of its own: the program stands while its tracer works, and reading debug information
+// takes much longer than a sample. What is still waiting when the watch ends is not said: the
+// report has it.
+#pragma once
+
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "lib/sampler/backend/collision.h"
+#include "lib/symbols/symbolizer.h"
+
+namespace deadheat::sampler {
+
+class Announcer {
+ public:
+  explicit Announcer(std::function<void(const std::string&)> say);
+  ~Announcer();
+  Announcer(const Announcer&) = delete;
+  Announcer& operator=(const Announcer&) = delete;
+
+  // `seconds`: since the watch began.
+  void add(const Collision& collision, const std::vector<LoadedModule>& modules, double seconds);
+
+ private:
+  struct News {
+    Collision collision;
+    std::vector<LoadedModule> modules;
+    double seconds = 0;
+  };
+  void work();
+  void tell(News& news);
+
+  std::function<void(const std::string&)> say_;
+  symbols::Symbolizer symbolizer_;  // of work() alone
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<News> waiting_;
+  bool ended_ = false;
+  std::thread thread_;
+};
+
+}  // namespace deadheat::sampler

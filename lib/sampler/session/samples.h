@@ -1,0 +1,83 @@
+// Samples: the threads that stand before an access now, the memory that is watched for each, and
+// what came of it.
+//
+// Up to four at once, one for each debug register; a wide access takes several registers. At least
+// one thread is always left running: where all stand nobody can come.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "lib/base/random.h"
+#include "lib/sampler/backend/backend.h"
+#include "lib/sampler/session/loaded_code.h"
+#include "lib/sampler/verdict/not_reported.h"
+
+namespace deadheat::sampler {
+
+struct SampleEnd {
+  uint32_t site = 0;
+  uint64_t held_ns = 0;
+  bool fruitful = false;  // a collision that was not known yet
+};
+
+class Samples {
+ public:
+  Samples(Backend& backend, LoadedCode& code, uint64_t seed, uint64_t delay_ns)
+      : backend_(backend), code_(code), random_(seed), delay_ns_(delay_ns) {}
+
+  std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
+
+  enum class Begun : uint8_t { kYes, kNoRoom, kNothingToSee };
+  // The task of a breakpoint; if yes, it stands until its sample ends, no longer than `most_ns`.
+  Begun begin(const Event& event, const CodePlace& place, uint32_t site,
+              uint64_t most_ns = UINT64_MAX);
+  // A thread touched watched memory; it is released here. The samples that ended by it.
+  std::vector<SampleEnd> touched(const Event& event);
+  std::vector<SampleEnd> end_due(uint64_t now_ns);
+  std::vector<SampleEnd> end_all();
+  void drop();  // exec, or the target is gone: nobody is there to be released
+
+  uint64_t next_deadline_ns() const;  // UINT64_MAX where none stands
+  size_t standing() const { return now_.size(); }
+  uint64_t standing_ns(uint64_t now_ns) const;
+
+  std::vector<Collision> take_collisions() { return std::move(collisions_); }
+  uint64_t count() const { return count_; }
+  Counters counters() const;
+
+ private:
+  struct Sample {
+    int task = 0;
+    uint64_t watch = 0;
+    uint32_t site = 0;
+    uint64_t from_ns = 0, deadline_ns = 0;
+    Collision seen;
+    int traps = 0;
+    bool explained = false;  // somebody wrote who is not reported: a changed value says no more
+  };
+  std::optional<Collision> held_at(const Event& event, const CodePlace& place);
+  bool fill_access(const Instruction& instruction, const Event& event, Side& held);
+  bool fill_copy(const CopyFunction& function, const Event& event, Side& held);
+  std::vector<WatchPiece> pieces_of(uint64_t address, uint32_t size, size_t* left_out) const;
+  bool ended_before(const Side& reader, uint64_t address);
+  bool meet(Sample& sample, const Event& event, bool* fresh);
+  SampleEnd end(Sample& sample, bool met, bool fresh);
+  void add_stacks(Collision& collision, int held, int other);
+  bool keep(Collision collision);
+  std::vector<CodePlace> callers(int task) const;
+
+  Backend& backend_;
+  LoadedCode& code_;
+  Random random_;
+  uint64_t delay_ns_;
+  NotReported not_reported_;
+  std::vector<Sample> now_;
+  std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
+  std::vector<Collision> collisions_;
+  uint64_t count_ = 0, unwatched_bytes_ = 0, unreadable_ = 0, most_at_once_ = 0, too_late_ = 0;
+};
+
+}  // namespace deadheat::sampler

@@ -1,0 +1,41 @@
+// What a trial is asked to do: the file that the schedule mode reads (abi/trial.md).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/model/reproducer.h"
+#include "lib/places/expand.h"
+
+namespace deadheat::schedule {
+
+using RequestedSite = places::HookedPlace;
+
+struct TrialRequest {
+  std::string strategy = "race_directed";
+  uint64_t seed = 1;
+  uint64_t depth = 0, length = 0;  // pct; 0: not said
+  std::vector<RequestedSite> sites;
+  std::string decisions;  // the log goes there
+  std::string follow;     // replay: the log to follow
+  bool stop_at_race = false;
+  bool spins = false;  // the program waits with plain reads: they are looked at
+  int cpu = -1;        // processor to run on; -1: any
+  // After its patience a trial lets every thread go; if the program still does not end within its
+  // grace, it hangs. 0: nobody is ever let go.
+  uint64_t patience_ms = 0, grace_ms = 0;
+};
+
+// Sets patience and grace of a trial that is ended after `timeout_s`, of a program of which a run
+// takes up to `slowest_s`.
+void set_limits(TrialRequest& request, double timeout_s, double slowest_s);
+
+// Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
+std::string to_text(const TrialRequest& request);
+
+// The choices as data, and back. Campaign and candidate are the caller's.
+model::Reproducer reproducer_of(const TrialRequest& request);
+TrialRequest request_of(const model::Reproducer& reproducer);
+
+}  // namespace deadheat::schedule
