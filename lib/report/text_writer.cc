@@ -47,24 +47,17 @@ class TextReport {
         column_((width_ - kLabel - 2) / 2) {}
 
   std::string write() {
-    size_t shown = 0, untold = 0;
-    std::vector<const Entry*> suspected;
+    std::vector<const Entry*> first, suspected, last;
     for (const Entry& entry : report_.entries) {
       if (entry.suppressed || entry.novelty != Novelty::kNew) continue;
-      if (entry.only_suspected()) {
-        suspected.push_back(&entry);
-      } else if (shown < style_.most_details) {
-        write_entry(entry);
-        ++shown;
-      } else {
-        if (untold++ == 0) out_ += bold("More findings, one line each:") + "\n";
-        out_ += "  " + entry.id + "  " + entry.title + "\n";
-      }
+      auto& part = entry.only_suspected()                     ? suspected
+                   : entry.rank == Rank::kLikelyFalsePositive ? last
+                                                              : first;
+      part.push_back(&entry);
     }
-    if (untold > 0)
-      out_ += "\n  " + plural(untold, "finding") +
-              " without details here; html, sarif and json have them all.\n\n";
-    write_suspected(suspected, style_.most_details - std::min(shown, style_.most_details));
+    size_t room = write_entries(first, style_.most_details);
+    room = write_suspected(suspected, room);
+    write_entries(last, room);
     write_list("Known (in the baseline):", report_.entries, [](const Entry& entry) {
       return !entry.suppressed && entry.novelty != Novelty::kNew;
     });
@@ -245,9 +238,23 @@ class TextReport {
     out_ += "\n";
   }
 
+  // Writes at most `most` entries with their details, the others in one line each. Returns the
+  // room left.
+  size_t write_entries(const std::vector<const Entry*>& entries, size_t most) {
+    const size_t told = std::min(entries.size(), most);
+    for (size_t i = 0; i < told; ++i) write_entry(*entries[i]);
+    if (told == entries.size()) return most - told;
+    out_ += bold("More findings, one line each:") + "\n";
+    for (size_t i = told; i < entries.size(); ++i)
+      out_ += "  " + entries[i]->id + "  " + entries[i]->title + "\n";
+    out_ += "\n  " + plural(entries.size() - told, "finding") +
+            " without details here; html, sarif and json have them all.\n\n";
+    return most - told;
+  }
+
   // Suspicions can be hundreds, and most are none: the likeliest pairs as they are, and what is
-  // left as one line for each object.
-  void write_suspected(const std::vector<const Entry*>& suspected, size_t most) {
+  // left as one line for each object. Returns the room left, as write_entries does.
+  size_t write_suspected(const std::vector<const Entry*>& suspected, size_t most) {
     const size_t told = std::min({suspected.size(), most, kMostSuspected});
     for (size_t i = 0; i < told; ++i) write_entry(*suspected[i]);
     std::vector<std::pair<std::string, std::vector<const Entry*>>> objects;  // likeliest first
@@ -258,7 +265,7 @@ class TextReport {
       if (fresh) objects.emplace_back(object, std::vector<const Entry*>{});
       objects[at->second].second.push_back(suspected[i]);
     }
-    if (objects.empty()) return;
+    if (objects.empty()) return most - told;
     out_ += bold("Less likely, by object, each with its likeliest pair:") + "\n";
     for (size_t i = 0; i < objects.size() && i < kMostObjects; ++i) {
       const Entry& first = *objects[i].second.front();
@@ -271,6 +278,7 @@ class TextReport {
       out_ += "  and " + plural(objects.size() - kMostObjects, "object") + " more\n";
     out_ += "\n  " + plural(suspected.size() - told, "suspicion") +
             " without details here; html, sarif and json have them all.\n\n";
+    return most - told;
   }
 
   // The whole variable or block, whichever of its bytes are meant.
