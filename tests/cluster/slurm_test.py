@@ -80,18 +80,23 @@ class OnSlurm(unittest.TestCase):
         return done, shown
 
     def kill_in_the_middle(self, ended):
-        """Node 2 dies while its worker runs something: it is halted until it is seen to hold what nobody else finishes."""
+        """Node 2 dies while its worker runs something. Node 1 is halted meanwhile, so that the campaign cannot end without node 2;
+        what node 1 holds does not change then, so whatever is newly taken is node 2's."""
         def names(kind):
             return set(glob.glob(f"{self.folder}/deadheat-cluster-*/jobs/{kind}/*"))
 
+        before, done = set(), 0
         while not ended.wait(0.02):
-            if len(names("done")) < 10:
+            self.slurm.signal_all("SLURMD_NODENAME=1", signal.SIGSTOP)  # its worker may start late
+            if len(names("done")) < done + 3:
                 continue
             self.slurm.signal_all("SLURMD_NODENAME=2", signal.SIGSTOP)
-            before = names("taken")
-            if not ended.wait(2) and before & names("taken"):
+            held = names("taken")
+            if done and held - before:
                 self.slurm.kill("slurmd2")
+                self.slurm.signal_all("SLURMD_NODENAME=1", signal.SIGCONT)
                 return
+            before, done = held, len(names("done"))
             self.slurm.signal_all("SLURMD_NODENAME=2", signal.SIGCONT)
 
     def test_the_same_verdicts_as_here_also_when_a_node_dies(self):
