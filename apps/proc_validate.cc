@@ -66,6 +66,8 @@ model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Valida
       {"infeasible", counts.of[2], "of them cannot happen", false},
       {"uncontrolled", counts.of[3], "orders could not be controlled", true, true},
       {"not_run", validation.not_run, "orders were not tried: no time left", true, true},
+      {"left_out", validation.left_out, "orders were not tried: --branches leaves them out", true,
+       true},
       {"not_compared", validation.not_compared,
        "orders failed, without a comparison with the recorded one: no time left", true, true},
       {"cut_off", arguments.cut_off ? 1u : 0u, "recording was cut off: no time left", true, true},
@@ -99,11 +101,11 @@ model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Valida
 
 std::string counts_text(const trials::Validation& validation) {
   const OutcomeCounts counts(validation);
+  const size_t untried = validation.not_run + validation.left_out;
   std::string text = with_thousands(counts.tried) + " branches: ";
   for (size_t i = 0; i < std::size(counts.of); i++)
     text += (i == 0 ? "" : ", ") + with_thousands(counts.of[i]) + " " + kOutcomes[i];
-  return text +
-         (validation.not_run > 0 ? "; " + with_thousands(validation.not_run) + " not tried" : "") +
+  return text + (untried > 0 ? "; " + with_thousands(untried) + " not tried" : "") +
          (validation.not_compared > 0
               ? "; " + with_thousands(validation.not_compared) + " failed, not compared"
               : "") +

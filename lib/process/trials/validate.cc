@@ -79,7 +79,7 @@ std::vector<size_t> Validator::add_branches(const LookedAt& looked, size_t after
   std::vector<size_t> added;
   const auto add = [&](BranchResult result) {
     if (options_.most_branches > 0 && out_.results.size() == options_.most_branches) {
-      out_.not_run++;
+      out_.left_out++;
       return;
     }
     added.push_back(out_.results.size());

@@ -65,6 +65,7 @@ struct Validation {
   References references;
   DrawnNames drawn;         // of the recording
   size_t not_run = 0;       // no budget left, or stopped
+  size_t left_out = 0;      // beyond the most that the user asked for
   size_t not_compared = 0;  // failed; no time was left to see whether it is the order that does it
   size_t not_looked = 0;    // executions whose own races were not looked for, for the same reasons
   bool stopped = false;
