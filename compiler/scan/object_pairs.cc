@@ -43,6 +43,7 @@ struct PairFinder::Group {
   const Use* first = nullptr;
   std::vector<size_t> sites;
   bool exposed = false;  // code without bitcode calls one of them
+  Kind kind = {};
 };
 
 std::vector<PairFinder::Group> PairFinder::group(const std::vector<Use>& uses) const {
@@ -53,11 +54,15 @@ std::vector<PairFinder::Group> PairFinder::group(const std::vector<Use>& uses) c
     const Access& access = site.point->access;
     const auto [entry, fresh] = known.try_emplace(
         {site.way_list, access.kind, access.sync, access.size, use.offsets}, out.size());
-    if (fresh) out.push_back({&use, {}, false});
+    if (fresh) out.push_back({&use, {}, false, {false, false, true}});
     for (const size_t number : alike_[use.alike]) {
       const llvm::Instruction* at = sites_[number].point->access.instruction;
-      out[entry->second].sites.push_back(number);
-      out[entry->second].exposed |= finder_.is_exposed(at->getFunction());
+      Group& group = out[entry->second];
+      group.sites.push_back(number);
+      group.exposed |= finder_.is_exposed(at->getFunction());
+      const Kind kind = kind_of(sites_[number]);
+      group.kind = {group.kind.spins || kind.spins, group.kind.fixed || kind.fixed,
+                    group.kind.frees && kind.frees, std::min(group.kind.aliases, kind.aliases)};
     }
   }
   return out;
@@ -67,6 +72,10 @@ void PairFinder::leave_out(const std::vector<Use>& uses) {
   ++objects_left_;
   for (const Use& use : uses)
     for (const size_t number : alike_[use.alike]) sites_[number].left_out = true;
+}
+
+void PairFinder::leave_out(const Group& group) {
+  for (const size_t number : group.sites) sites_[number].left_out = true;
 }
 
 // Notes for the facts what holds of all members, whether or not they are compared one by one.
@@ -84,55 +93,87 @@ bool PairFinder::may_pair(ObjectId object, const Group& a, const Group& b) {
   return all.open;
 }
 
-void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
-                              std::vector<Pair>& out) {
-  std::vector<Pair> found;
+// Which members of two groups are compared. Each place of a large group is in some pair; which of
+// the others it stands beside says nothing.
+std::vector<std::pair<size_t, size_t>> PairFinder::members(const Group& a, const Group& b) {
+  std::vector<std::pair<size_t, size_t>> out;
+  const size_t m = a.sites.size(), n = b.sites.size();
+  if (m * n <= kMostBetweenGroups) {
+    for (size_t i = 0; i < m; ++i)
+      for (size_t j = &a == &b ? i : 0; j < n; ++j) out.emplace_back(a.sites[i], b.sites[j]);
+    return out;
+  }
+  for (size_t i = 0; i < std::max(m, n); ++i) out.emplace_back(a.sites[i % m], b.sites[i % n]);
+  for (size_t i = 0; i + 1 < m && &a == &b; ++i) out.emplace_back(a.sites[i], a.sites[i + 1]);
+  alike_not_listed_ += m * n - std::max(m, n);
+  leave_out(a);
+  leave_out(b);
+  return out;
+}
+
+// The best pairs of one object so far, and how many of them have at least some score.
+struct PairFinder::Found {
   using Place = std::pair<const llvm::DILocation*, AccessKind>;
-  std::map<std::pair<Place, Place>, size_t> best;
+  std::vector<Pair> pairs;
+  std::map<std::pair<Place, Place>, size_t> known;
+  size_t with_score[101] = {};
   size_t checks = 0;
-  const auto compare = [&](size_t i, size_t j, int64_t offset) {
-    const Access& a = sites_[i].point->access;
-    const Access& b = sites_[j].point->access;
-    if (paths_.is_fixed(a.path) && paths_.is_fixed(b.path) &&
-        !overlap(paths_.split_offset(a.path).second, a.size, paths_.split_offset(b.path).second,
-                 b.size))
-      return;  // constant indices: the elements are known
-    if (++checks > options_.most_checks) {
-      ++capped_;
-      sites_[i].left_out = sites_[j].left_out = true;
-      return;
-    }
-    Pair pair;
-    if (!check(object, i, j, offset, pair)) return;
-    // One place in the source is many instructions: the likeliest pair of two places is enough.
-    const auto place = [](const Access& access) -> Place {
+
+  // One place in the source is many instructions: the likeliest pair of two places is enough.
+  void add(Pair pair) {
+    const auto place = [](const Side& side) -> Place {
+      const Access& access = side.point->access;
       return {access.instruction->getDebugLoc().get(), access.kind};
     };
-    const auto [entry, fresh] = best.try_emplace(std::minmax(place(a), place(b)), found.size());
+    const auto [entry, fresh] = known.try_emplace(std::minmax(place(pair.a), place(pair.b)),
+                                                  pairs.size());
+    if (!fresh && pair.score <= pairs[entry->second].score) return;
+    ++with_score[pair.score];
     if (fresh) {
-      found.push_back(std::move(pair));
-    } else if (pair.score > found[entry->second].score) {
-      found[entry->second] = std::move(pair);
+      pairs.push_back(std::move(pair));
+    } else {
+      --with_score[pairs[entry->second].score];
+      pairs[entry->second] = std::move(pair);
     }
-  };
-  // Each place of a large group is in some pair; which of the others it stands beside says nothing.
-  const auto compare_groups = [&](const Group& a, const Group& b, int64_t offset) {
-    const size_t m = a.sites.size(), n = b.sites.size();
-    if (m * n <= kMostBetweenGroups) {
-      for (size_t i = 0; i < m; ++i)
-        for (size_t j = &a == &b ? i : 0; j < n; ++j) compare(a.sites[i], b.sites[j], offset);
-      return;
-    }
-    for (size_t i = 0; i < std::max(m, n); ++i) compare(a.sites[i % m], b.sites[i % n], offset);
-    for (size_t i = 0; i + 1 < m && &a == &b; ++i) compare(a.sites[i], a.sites[i + 1], offset);
-    alike_not_listed_ += m * n - std::max(m, n);
-    for (const Group* one : {&a, &b})
-      for (const size_t number : one->sites) sites_[number].left_out = true;
+  }
+  size_t at_least(int score) const {
+    size_t count = 0;
+    for (int one = std::max(score, 0); one <= 100; ++one) count += with_score[one];
+    return count;
+  }
+};
+
+void PairFinder::compare(ObjectId object, size_t i, size_t j, int64_t offset, Found& found) {
+  const Access& a = sites_[i].point->access;
+  const Access& b = sites_[j].point->access;
+  if (paths_.is_fixed(a.path) && paths_.is_fixed(b.path) &&
+      !overlap(paths_.split_offset(a.path).second, a.size, paths_.split_offset(b.path).second,
+               b.size))
+    return;  // constant indices: the elements are known
+  if (++found.checks > options_.most_checks) {
+    ++capped_;
+    sites_[i].left_out = sites_[j].left_out = true;
+    return;
+  }
+  Pair pair;
+  if (check(object, i, j, offset, pair)) found.add(std::move(pair));
+}
+
+// Only the likeliest pairs of an object are listed. So groups are compared likeliest first, by the
+// most that their members can score, until enough pairs are found that no others can beat; of two
+// groups first a single pair, so that equally likely pairs show different bytes.
+void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
+                              std::vector<Pair>& out) {
+  struct Both {
+    size_t a, b;
+    int64_t offset;
+    int most;
   };
   const std::vector<Group> groups = group(uses);
   const auto is_over = [&] {
     return options_.budget != nullptr && options_.budget->is_over(kPairShare);
   };
+  std::vector<Both> all;
   for (size_t g = 0; g < groups.size(); ++g) {
     if (is_over()) {
       leave_out(uses);
@@ -145,16 +186,44 @@ void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
       const auto offset =
           overlap(groups[g].first->offsets, a.size, groups[h].first->offsets, b.size);
       if (!offset || !may_pair(object, groups[g], groups[h])) continue;
-      compare_groups(groups[g], groups[h], *offset);
+      const Meetings& met = meetings(sites_[groups[g].sites[0]], sites_[groups[h].sites[0]]);
+      const int most =
+          most_by_places(object, groups[g].kind, groups[h].kind) + met.list.front().score;
+      all.push_back({g, h, *offset, std::clamp(most, 0, 100)});
     }
   }
-  likeliest_first(found);
-  if (found.size() > options_.most_per_object) {
-    dropped_ += found.size() - options_.most_per_object;
-    found.resize(options_.most_per_object);
+  std::sort(all.begin(), all.end(), [](const Both& x, const Both& y) {
+    return std::tuple(-x.most, x.a, x.b) < std::tuple(-y.most, y.a, y.b);
+  });
+  Found found;
+  for (const bool first_only : {true, false})
+    for (const Both& both : all) {
+      const Group &a = groups[both.a], &b = groups[both.b];
+      const bool is_alone = a.sites.size() * b.sites.size() == 1;
+      if (!first_only && is_alone) continue;
+      if (found.at_least(both.most) >= options_.most_per_object) {
+        dropped_ += first_only ? 1 : a.sites.size() * b.sites.size() - 1;
+        leave_out(a);
+        leave_out(b);
+        continue;
+      }
+      if (is_over()) {
+        leave_out(uses);
+        break;
+      }
+      if (first_only) {
+        compare(object, a.sites[0], b.sites[0], both.offset, found);
+        continue;
+      }
+      for (const auto& [i, j] : members(a, b)) compare(object, i, j, both.offset, found);
+    }
+  likeliest_first(found.pairs);
+  if (found.pairs.size() > options_.most_per_object) {
+    dropped_ += found.pairs.size() - options_.most_per_object;
+    found.pairs.resize(options_.most_per_object);
   }
-  out.insert(out.end(), std::make_move_iterator(found.begin()),
-             std::make_move_iterator(found.end()));
+  out.insert(out.end(), std::make_move_iterator(found.pairs.begin()),
+             std::make_move_iterator(found.pairs.end()));
 }
 
 }  // namespace deadheat::scan

@@ -9,10 +9,11 @@ namespace deadheat::scan {
 
 // Whether one lock object at most is behind an abstract one.
 bool PairFinder::is_unique(ObjectId id) const {
+  const auto [entry, fresh] = unique_.try_emplace(id, true);
   const Object& object = points_to_.locations().object(id);
-  if (object.kind == ObjectKind::kGlobal) return true;
+  if (!fresh || object.kind == ObjectKind::kGlobal) return entry->second;
   const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
-  return made != nullptr && !contexts_.runs_often(made);
+  return entry->second = made != nullptr && !contexts_.runs_often(made);
 }
 
 PairFinder::Guard PairFinder::guard(const Lock& x, const Lock& y) const {

@@ -147,10 +147,20 @@ const PairFinder::Meetings& PairFinder::meetings(const Site& a, const Site& b) {
       const Guard held = guard(x, y);
       const std::tuple kind{x.root, y.root, held, x.held.empty(), y.held.empty()};
       if (++kinds[kind] <= kMostAlike || held == Guard::kSameSite)
-        entry->second.list.push_back({i, j, held});
+        entry->second.list.push_back({i, j, held, most_by_ways(x, y, held)});
       entry->second.open |= held != Guard::kCommon;
     }
+  std::sort(entry->second.list.begin(), entry->second.list.end(),
+            [](const Meeting& x, const Meeting& y) {
+              return std::tuple(-x.score, x.a, x.b) < std::tuple(-y.score, y.a, y.b);
+            });
   return entry->second;
+}
+
+PairFinder::Kind PairFinder::kind_of(const Site& site) {
+  const Access& access = site.point->access;
+  return {access.spins && access.kind == model::AccessKind::kRead, !access.varies,
+          access.kind == model::AccessKind::kFree, site.aliases};
 }
 
 bool PairFinder::check(ObjectId object, size_t site_a, size_t site_b, int64_t offset, Pair& best) {
@@ -167,7 +177,10 @@ bool PairFinder::check(ObjectId object, size_t site_a, size_t site_b, int64_t of
   if (all.assumed || finder_.is_exposed(a.point->access.instruction->getFunction()) ||
       finder_.is_exposed(b.point->access.instruction->getFunction()))
     a.left_out = b.left_out = true;
+  const int most = most_by_places(object, kind_of(a), kind_of(b));
   for (const Meeting& meeting : all.list) {
+    // They come likeliest first: no other way makes it matter more.
+    if (any && best.score >= std::min(100, most + meeting.score)) break;
     const Way& x = ways_[meeting.a];
     const Way& y = ways_[meeting.b];
     ++checks_;
@@ -207,8 +220,7 @@ bool PairFinder::check(ObjectId object, size_t site_a, size_t site_b, int64_t of
     a.in_pair = b.in_pair = true;
     if (!any || pair.score > best.score) best = std::move(pair);
     any = true;
-    // No other way makes it matter much more.
-    if (best.score >= 70 || ++ranked > kMostRanked) return true;
+    if (++ranked > kMostRanked) break;
   }
   return any;
 }

@@ -70,9 +70,16 @@ class PairFinder {
     size_t alike;                  // accesses that differ in nothing that matters: in alike_
     std::vector<int64_t> offsets;  // ascending
   };
+  struct Kind {  // of the accesses in a group, as far as ranks care
+    bool spins = false, fixed = false, frees = false;  // some; some; all
+    size_t aliases = ~size_t{0};                       // the fewest
+  };
+  static Kind kind_of(const Site& site);
   const Site& first(const Use& use) const { return sites_[alike_[use.alike].front()]; }
   void leave_out(const std::vector<Use>& uses);
-  struct Group;                              // uses of an object that others need not tell apart
+  struct Group;  // uses of an object that others need not tell apart
+  struct Found;  // the pairs of one object
+  void leave_out(const Group& group);
   static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
   static constexpr size_t kMostBetweenGroups = 256;  // pairs; of larger groups each place is in one
   static constexpr size_t kMostAlike = 4;            // meetings that differ only in their rank
@@ -83,14 +90,17 @@ class PairFinder {
   size_t add_way(size_t context, const AccessPoint& point, const llvm::Function& function);
   void check_object(ObjectId object, const std::vector<Use>& uses, std::vector<Pair>& out);
   std::vector<Group> group(const std::vector<Use>& uses) const;
+  std::vector<std::pair<size_t, size_t>> members(const Group& a, const Group& b);
+  void compare(ObjectId object, size_t i, size_t j, int64_t offset, Found& found);
   bool may_pair(ObjectId object, const Group& a, const Group& b);
   bool check(ObjectId object, size_t a, size_t b, int64_t offset, Pair& best);
   struct Meeting {  // of two ways that may run in parallel
     size_t a, b;
     Guard guard;
+    int score;  // what the ways add to a rank, at most
   };
   struct Meetings {
-    std::vector<Meeting> list;
+    std::vector<Meeting> list;  // those that make a pair the likeliest first
     bool assumed = false;  // others were left out by an assumption
     bool open = false;     // some without a common lock
   };
@@ -107,6 +117,8 @@ class PairFinder {
   bool handed_over(const Access& access, const Way& way, const Way& other) const;
   bool waits_for(const Way& way, size_t other_root, const Access& access) const;
   void rank(Pair& pair, bool explain) const;
+  int most_by_ways(const Way& a, const Way& b, Guard guard) const;
+  int most_by_places(ObjectId object, const Kind& a, const Kind& b) const;
 
   PointsTo& points_to_;
   Paths& paths_;
@@ -126,6 +138,7 @@ class PairFinder {
   llvm::DenseMap<uint64_t, Guard> lock_guards_;
   llvm::DenseMap<uint64_t, Together> together_;
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
+  mutable llvm::DenseMap<ObjectId, bool> unique_;  // what is_unique has answered
   // A way may stand for contexts of several functions: the one that a pair shows is its own.
   std::map<std::pair<size_t, const llvm::Function*>, size_t> context_of_;
   std::vector<std::vector<size_t>> way_lists_;

@@ -9,6 +9,37 @@ namespace {
 
 using model::AccessKind;
 
+struct Reason {
+  int weight;
+  const char* text;
+};
+constexpr int kStart = 50;
+constexpr Reason
+    kAdHoc{10, "ad-hoc synchronisation: a loop only waits for this variable"},
+    kSameKindOfLock{-25, "both hold a lock of the same kind, perhaps the same one"},
+    kDescriptorsOnly{-10,
+                     "perhaps ordered: one side reads from a descriptor, the other writes to one"},
+    kWaited{-30,
+            "likely ordered: one side waits for a condition, semaphore or flag that the other "
+            "sets"},
+    kBarrier{-30, "likely ordered: both threads meet at a barrier"},
+    kNamedGlobal{20, "a global variable, named on both sides"},
+    kElement{-20, "an array element: the indices may always differ"},
+    kLibraryMemory{-25, "memory that a library handed out"},
+    kOneOfSeveral{-10, "one of several objects of its kind"},
+    kOneSideLocks{15, "one side holds a lock, the other none"},
+    kNoLocks{5, "neither side holds a lock"}, kOtherLocks{0, "each side holds another lock"},
+    kRepeats{-20, "a likelier pair of the same bytes stands before it"},
+    kHandler{-15, "one side is a signal handler"},
+    kCallersDecide{-10, "only if callers run these functions in parallel"},
+    kFreed{-10, "memory is freed on one side"};
+
+// The more places, the less likely.
+Reason several_places(size_t aliases) {
+  return {-static_cast<int>(std::min<size_t>(20, aliases)),
+          "a pointer that may mean several places"};
+}
+
 bool share(const std::set<Location>& a, const std::set<Location>& b) {
   return std::any_of(a.begin(), a.end(), [&](Location one) { return b.contains(one); });
 }
@@ -45,6 +76,43 @@ bool PairFinder::waits_for(const Way& way, size_t other_root, const Access& acce
                      [&](Location one) { return one == kDescriptors || !self.test(one); });
 }
 
+// What the ways of two accesses add to a rank at most: waiting for each other only lowers it.
+int PairFinder::most_by_ways(const Way& a, const Way& b, Guard guard) const {
+  int score = 0;
+  if (guard == Guard::kSameSite) score += kSameKindOfLock.weight;
+  if (share(barriers_[a.root], barriers_[b.root])) score += kBarrier.weight;
+  if (a.held.empty() != b.held.empty()) {
+    score += kOneSideLocks.weight;
+  } else if (a.held.empty()) {
+    score += kNoLocks.weight;
+  }
+  const auto is = [&](const Way& way, RootKind kind) {
+    return contexts_.roots()[way.root].kind == kind;
+  };
+  if (is(a, RootKind::kHandler) || is(b, RootKind::kHandler)) score += kHandler.weight;
+  if (is(a, RootKind::kEntry)) score += kCallersDecide.weight;
+  return score;
+}
+
+// What is left of a rank, at most, for any two accesses of two kinds.
+int PairFinder::most_by_places(ObjectId id, const Kind& a, const Kind& b) const {
+  const Object& object = points_to_.locations().object(id);
+  int score = kStart;
+  if (a.spins || b.spins) score += kAdHoc.weight;
+  if (!a.fixed || !b.fixed) {
+    score += kElement.weight;
+  } else if (object.kind == ObjectKind::kGlobal) {
+    score += kNamedGlobal.weight;
+  }
+  if (object.kind == ObjectKind::kExternal) score += kLibraryMemory.weight;
+  if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
+    if (!is_unique(id)) score += kOneOfSeveral.weight;
+  if (const size_t aliases = std::max(a.aliases, b.aliases); aliases > 1)
+    score += several_places(aliases).weight;
+  if (a.frees || b.frees) score += kFreed.weight;
+  return score;
+}
+
 // Many pairs are ranked and few are shown: the words are made only for those.
 void PairFinder::rank(Pair& pair, bool explain) const {
   const Way& a = ways_[pair.ways[0]];
@@ -52,15 +120,15 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   const Access& x = pair.a.point->access;
   const Access& y = pair.b.point->access;
   const Object& object = points_to_.locations().object(pair.object);
-  int score = 50;
-  const auto say = [&](int weight, const char* text) {
-    score += weight;
-    if (explain) pair.reasons.emplace_back(text);
+  int score = kStart;
+  const auto say = [&](const Reason& reason) {
+    score += reason.weight;
+    if (explain) pair.reasons.emplace_back(reason.text);
   };
   pair.ad_hoc =
       (x.spins && x.kind == AccessKind::kRead) || (y.spins && y.kind == AccessKind::kRead);
-  if (pair.ad_hoc) say(10, "ad-hoc synchronisation: a loop only waits for this variable");
-  if (pair.same_site_locks) say(-25, "both hold a lock of the same kind, perhaps the same one");
+  if (pair.ad_hoc) say(kAdHoc);
+  if (pair.same_site_locks) say(kSameKindOfLock);
   const bool waited = waits_for(a, b.root, x) || waits_for(b, a.root, y);
   const bool barrier = share(barriers_[a.root], barriers_[b.root]);
   // Descriptors order two threads only where both mean the same one, which is not known.
@@ -72,35 +140,33 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   const bool weakly = waited && only_descriptors(a, b.root) && only_descriptors(b, a.root);
   pair.likely_ordered = (waited && !weakly) || barrier;
   if (weakly)
-    say(-10, "perhaps ordered: one side reads from a descriptor, the other writes to one");
+    say(kDescriptorsOnly);
   if (waited && !weakly)
-    say(-30,
-        "likely ordered: one side waits for a condition, semaphore or flag that the other sets");
-  if (barrier) say(-30, "likely ordered: both threads meet at a barrier");
+    say(kWaited);
+  if (barrier) say(kBarrier);
   if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies)
-    say(20, "a global variable, named on both sides");
-  if (x.varies || y.varies) say(-20, "an array element: the indices may always differ");
-  if (object.kind == ObjectKind::kExternal) say(-25, "memory that a library handed out");
+    say(kNamedGlobal);
+  if (x.varies || y.varies) say(kElement);
+  if (object.kind == ObjectKind::kExternal) say(kLibraryMemory);
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
-    if (!is_unique(pair.object)) say(-10, "one of several objects of its kind");
+    if (!is_unique(pair.object)) say(kOneOfSeveral);
   if (a.held.empty() != b.held.empty()) {
-    say(15, "one side holds a lock, the other none");
+    say(kOneSideLocks);
   } else if (a.held.empty()) {
-    say(5, "neither side holds a lock");
+    say(kNoLocks);
   } else if (!pair.same_site_locks) {
-    say(0, "each side holds another lock");
+    say(kOtherLocks);
   }
-  if (pair.repeats) say(-20, "a likelier pair of the same bytes stands before it");
+  if (pair.repeats) say(kRepeats);
   if (contexts_.roots()[a.root].kind == RootKind::kHandler ||
       contexts_.roots()[b.root].kind == RootKind::kHandler)
-    say(-15, "one side is a signal handler");
+    say(kHandler);
   if (contexts_.roots()[a.root].kind == RootKind::kEntry)
-    say(-10, "only if callers run these functions in parallel");
+    say(kCallersDecide);
   if (pair.aliases > 1)
-    say(-static_cast<int>(std::min<size_t>(20, pair.aliases)),
-        "a pointer that may mean several places");
+    say(several_places(pair.aliases));
   if (x.kind == AccessKind::kFree || y.kind == AccessKind::kFree)
-    say(-10, "memory is freed on one side");
+    say(kFreed);
   pair.score = std::clamp(score, 0, 100);
 }
 
