@@ -82,5 +82,34 @@ TEST_F(SpoolTest, half_a_line_is_counted_and_the_rest_read) {
   EXPECT_EQ(spool.dropped(), 1U);
 }
 
+// Killed at any byte of the last line: the torn line is dropped and counted, all before it is sent,
+// and what is added afterwards does not continue it.
+TEST_F(SpoolTest, a_last_line_torn_at_any_byte_costs_itself_only) {
+  {
+    Spool spool(path_, 1 << 20);
+    for (const char* id : {"1", "2", "3"}) spool.add("i", result(id, Outcome::kNoRace));
+  }
+  const uint64_t whole = std::filesystem::file_size(path_), line = whole / 3;
+  const std::string copy = path_ + ".whole";
+  std::filesystem::copy_file(path_, copy);
+  for (uint64_t cut = 2; cut < line; ++cut) {  // a line that only lacks its end is whole
+    std::filesystem::copy_file(copy, path_, std::filesystem::copy_options::overwrite_existing);
+    std::filesystem::resize_file(path_, whole - cut);
+    {
+      Spool torn(path_, 1 << 20);
+      ASSERT_TRUE(torn.load().ok());
+      EXPECT_EQ(torn.dropped(), 1U) << cut;
+      EXPECT_EQ(torn.oldest(10).results.size(), 2U) << cut;
+      torn.add("i", result("4", Outcome::kRace));
+    }
+    Spool next(path_, 1 << 20);
+    ASSERT_TRUE(next.load().ok());
+    EXPECT_EQ(next.dropped(), 0U) << cut;
+    ASSERT_EQ(next.size(), 3U) << cut;
+    EXPECT_EQ(next.oldest(10).results[2].id, "4");
+  }
+  std::filesystem::remove(copy);
+}
+
 }  // namespace
 }  // namespace deadheat::hive::agent

@@ -31,13 +31,15 @@ std::optional<Choice> choose(std::span<const Offer> offers, std::span<const Trie
 }
 
 double stride(const Offer& offer, const Policy& policy) {
-  if (offer.state == model::VerdictState::kLikelyFalsePositive) return policy.rare;
   // A claim calls for others' answers. After so many it is a race like any other, or a few liars
   // who claim everything would take the fleet's time for ever.
   constexpr uint64_t kEnoughAnswers = 40;
   const bool new_claim = offer.state == model::VerdictState::kTrueRace &&
                          offer.answered[0] + offer.answered[1] < kEnoughAnswers;
   double stride = new_claim ? policy.claimed : 1;
+  if (offer.state == model::VerdictState::kLikelyFalsePositive)
+    stride = std::min(policy.rare, 1 / std::max(1 - offer.confidence, 1e-9));
+  if (offer.promoted && offer.state != model::VerdictState::kTrueRace) stride *= policy.promoted;
   if (offer.severe) stride *= policy.severe;
   return stride;
 }
@@ -46,6 +48,8 @@ Tried after(Tried tried, model::Order order, uint32_t tau_us, model::Outcome out
             const Policy& policy) {
   const size_t side = order == model::Order::kAlternate ? 1 : 0;
   ++tried.tries[side];
+  if (outcome != model::Outcome::kNotSeen)
+    tried.tau_us[side] = std::max({tried.tau_us[side], tau_us, policy.first_us});
   if (outcome == model::Outcome::kTimeout) {
     const uint32_t reached = std::min(std::max(tried.tau_us[side], tau_us), policy.most_us);
     tried.done[side] = reached >= policy.most_us;

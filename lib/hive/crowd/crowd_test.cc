@@ -48,21 +48,50 @@ TEST(Judge, one_credential_is_one_voice) {
   EXPECT_DOUBLE_EQ(judged.verdict.confidence, 0.5);
 }
 
+Said ordered(const std::string& who, const std::string& execution = "1") {
+  Said one = said(who, Outcome::kNoRace, false, execution);
+  one.evidence.ordered = model::Ordered::kYes;
+  return one;
+}
+
 TEST(Judge, likely_false_needs_several_credentials_or_a_trusted_one) {
   std::vector<Said> all;
-  for (int i = 0; i < 100; ++i)
-    all.push_back(said("loud", Outcome::kNoRace, false, std::to_string(i)));
-  all.push_back(said("other", Outcome::kNoRace));
+  for (int i = 0; i < 100; ++i) all.push_back(ordered("loud", std::to_string(i)));
+  all.push_back(ordered("other"));
   EXPECT_EQ(judge(all, CandidateKind::kDataRace).verdict.state, VerdictState::kUnknown);
-  all.push_back(said("third", Outcome::kNoRace));
+  all.push_back(ordered("third"));
   const Judgement judged = judge(all, CandidateKind::kDataRace);
   EXPECT_EQ(judged.verdict.state, VerdictState::kLikelyFalsePositive);
   EXPECT_EQ(judged.against, 3U);
+  EXPECT_DOUBLE_EQ(judged.weight, 4.5 + 1 + 1) << "repeating counts half, and eight at most";
+  EXPECT_DOUBLE_EQ(judged.verdict.confidence, 1 - 3 / 6.5);
   // Eight executions of the loud one count, and one of each other.
   EXPECT_LE(judged.verdict.executions, 10U);
   EXPECT_EQ(judge(std::vector{said("ci", Outcome::kNoRace, true)}, CandidateKind::kDataRace)
                 .verdict.state,
             VerdictState::kLikelyFalsePositive);
+}
+
+TEST(Judge, three_answers_are_too_few_and_weak_ones_count_less) {
+  std::vector<Said> strong, weak;
+  for (int i = 0; i < 5; ++i) strong.push_back(ordered("u" + std::to_string(i)));
+  EXPECT_EQ(judge(strong, CandidateKind::kDataRace).verdict.state, VerdictState::kUnknown);
+  strong.push_back(ordered("u5"));
+  EXPECT_EQ(judge(strong, CandidateKind::kDataRace).verdict.state,
+            VerdictState::kLikelyFalsePositive);
+  EXPECT_DOUBLE_EQ(judge(strong, CandidateKind::kDataRace).verdict.confidence, 0.5);
+  for (int i = 0; i < 12; ++i) weak.push_back(said("u" + std::to_string(i), Outcome::kNoRace));
+  EXPECT_DOUBLE_EQ(judge(weak, CandidateKind::kDataRace).weight, 6);
+  EXPECT_EQ(judge(weak, CandidateKind::kDataRace).verdict.state,
+            VerdictState::kLikelyFalsePositive);
+  // The sites met elsewhere: that no second access came here says little.
+  EXPECT_DOUBLE_EQ(judge(weak, CandidateKind::kDataRace, true).weight, 1.5);
+  EXPECT_EQ(judge(weak, CandidateKind::kDataRace, true).verdict.state, VerdictState::kUnknown);
+  EXPECT_DOUBLE_EQ(judge(strong, CandidateKind::kDataRace, true).weight, 6);
+  strong.push_back(said("one", Outcome::kRace));
+  const Judgement claimed = judge(strong, CandidateKind::kDataRace, true);
+  EXPECT_EQ(claimed.verdict.state, VerdictState::kTrueRace);
+  EXPECT_EQ(claimed.verdict.basis, model::Basis::kClaimed);
 }
 
 TEST(Judge, nobody_hides_a_race) {
@@ -135,6 +164,20 @@ TEST(Assign, a_claim_is_given_out_often_until_many_answered) {
   EXPECT_EQ(stride(offer, policy), policy.claimed);
   offer.answered[0] = offer.answered[1] = 20;
   EXPECT_EQ(stride(offer, policy), 1) << "who claims everything does not keep the fleet busy";
+}
+
+TEST(Assign, a_likely_false_positive_is_given_out_at_the_rate_that_its_confidence_leaves) {
+  const Policy policy;
+  Offer offer;
+  offer.state = VerdictState::kLikelyFalsePositive;
+  EXPECT_EQ(stride(offer, policy), 1) << "one trusted NoRace is no confidence";
+  offer.confidence = 0.5;
+  EXPECT_DOUBLE_EQ(stride(offer, policy), 2);
+  offer.promoted = true;
+  EXPECT_DOUBLE_EQ(stride(offer, policy), 2 * policy.promoted);
+  offer.promoted = false;
+  offer.confidence = 1;
+  EXPECT_EQ(stride(offer, policy), policy.rare) << "never not at all";
 }
 
 TEST(Assign, outliers_are_left_alone) {

@@ -227,19 +227,26 @@ std::vector<crowd::Said> evidence_of(Statements& on, const std::string& program,
   return said;
 }
 
+void join_queue(Statements& on, const std::string& program, int64_t number) {
+  on.run(
+      "UPDATE races SET turn=coalesce((SELECT o.turn FROM races o WHERE o.program=$1 AND "
+      "o.proved=0 AND o.state='open' AND o.control='' AND o.kind IN ('data_race','collision') AND "
+      "o.number<>$2 ORDER BY o.turn LIMIT 1), turn) WHERE program=$1 AND number=$2",
+      {program, number});
+}
+
 void judge_again(Statements& on, const std::string& program, int64_t number,
                  const crowd::Rules& rules, Random& random, int64_t now_ms) {
   // Locked before the evidence is read: whoever adds to it meanwhile judges after us.
-  const auto race = on.run(
-      "SELECT kind, verdict, basis, claimed_by, consequence FROM races WHERE program=$1 AND "
-      "number=$2" +
-          on.row_lock(),
-      {program, number});
+  const auto race =
+      on.run("SELECT kind, verdict, basis, promoted FROM races WHERE program=$1 AND number=$2" +
+                 on.row_lock(),
+             {program, number});
   if (race.empty()) return;
   const auto kind = model::parse_name<model::CandidateKind>(race[0].text(0))
                         .value_or(model::CandidateKind::kDataRace);
   const crowd::Judgement judged =
-      crowd::judge(evidence_of(on, program, number, false), kind, rules);
+      crowd::judge(evidence_of(on, program, number, false), kind, race[0].number(3) != 0, rules);
   const std::string verdict(model::name(judged.verdict.state));
   const std::string basis(model::name(judged.verdict.basis));
   const std::string consequence(model::name(judged.verdict.consequence.kind));
@@ -249,6 +256,9 @@ void judge_again(Statements& on, const std::string& program, int64_t number,
       {program, number, verdict, basis, judged.verdict.confidence, consequence,
        int64_t{judged.claimed_by}, int64_t{judged.proved}, place_in_list(judged)});
   if (verdict == race[0].text(1) && basis == race[0].text(2)) return;
+  // Its turn is far away: nobody would answer the claim for long.
+  if (race[0].text(1) == "likely_false_positive" && verdict == "true_race")
+    join_queue(on, program, number);
   Change change;
   change.what = "verdict";
   change.detail = verdict + (basis == "none" ? "" : " " + basis) +

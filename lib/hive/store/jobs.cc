@@ -129,28 +129,30 @@ class Desk {
       controls_ = !any.empty();
     }
     if (*controls_ && random_.chance(settings_.policy.controls) && lease_control()) return true;
+    std::vector<Row> rows = offered(
+        "races r LEFT JOIN tried t ON t.program=r.program AND t.number=r.number AND "
+        "t.credential=$2 AND t.instance=$3",
+        "", {});
+    // A trusted credential answers claims first; the others go on with what they exercised.
+    if (!who_.trusted && !rows.empty()) {
+      std::vector<Row> begun = offered(
+          "tried t JOIN races r ON r.program=t.program AND r.number=t.number",
+          "t.program=$1 AND t.credential=$2 AND t.instance=$3 AND ((t.tau_primary>$5 AND "
+          "t.done_primary=0) OR (t.tau_alternate>$5 AND t.done_alternate=0) OR (r.promoted=1 AND "
+          "t.tau_primary+t.tau_alternate>0)) AND r.turn<=$6 AND ",
+          {int64_t{settings_.policy.first_us}, rows[0].real(14) + settings_.policy.ahead});
+      if (!begun.empty()) rows = std::move(begun);
+    }
     std::vector<crowd::Offer> offers;
     std::vector<crowd::Tried> tried;
-    std::vector<Row> rows = on_.run(
-        "SELECT r.number, r.verdict, r.proved, r.consequence, r.answered_primary, "
-        "r.answered_alternate, r.promoted, t.tau_primary, t.tau_alternate, t.tries_primary, "
-        "t.tries_alternate, t.done_primary, t.done_alternate FROM races r LEFT JOIN tried t ON "
-        "t.program=r.program AND t.number=r.number AND t.credential=$2 AND t.instance=$3 "
-        "WHERE r.program=$1 AND r.proved=0 AND r.state='open' AND r.control='' AND r.kind IN "
-        "('data_race','collision') AND NOT (coalesce(t.done_primary,0)=1 AND "
-        "coalesce(t.done_alternate,0)=1) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE "
-        "j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' AND "
-        "j.number=r.number) ORDER BY " +
-            std::string(who_.trusted ? "CASE WHEN r.verdict='true_race' THEN 0 ELSE 1 END, " : "") +
-            "r.turn, r.shuffle LIMIT $4" +
-            std::string(on_.postgres() ? " FOR UPDATE OF r SKIP LOCKED" : ""),
-        {program_, who_.credential, poll_.instance, int64_t{kOffers}});
     for (const Row& row : rows) {
       crowd::Offer offer;
       offer.number = static_cast<uint64_t>(row.number(0));
       offer.state = model::parse_name<model::VerdictState>(row.text(1))
                         .value_or(model::VerdictState::kUnknown);
       offer.severe = row.text(3) != "none";
+      offer.promoted = row.number(6) != 0;
+      offer.confidence = row.real(13);
       offer.answered[0] = static_cast<uint64_t>(row.number(4));
       offer.answered[1] = static_cast<uint64_t>(row.number(5));
       offers.push_back(offer);
@@ -166,6 +168,27 @@ class Desk {
     if (!choice) return false;
     give(offers[choice->index], *choice, rows[choice->index].number(6) != 0);
     return !on_.failed();
+  }
+
+  // Races that the instance can do something about, by turn; `which` ends in AND.
+  std::vector<Row> offered(const std::string& from, const std::string& which,
+                           const std::vector<Value>& more) {
+    std::vector<Value> values = {program_, who_.credential, poll_.instance, int64_t{kOffers}};
+    values.insert(values.end(), more.begin(), more.end());
+    return on_.run(
+        "SELECT r.number, r.verdict, r.proved, r.consequence, r.answered_primary, "
+        "r.answered_alternate, r.promoted, t.tau_primary, t.tau_alternate, t.tries_primary, "
+        "t.tries_alternate, t.done_primary, t.done_alternate, r.confidence, r.turn FROM " +
+            from + " WHERE " + which +
+            "r.program=$1 AND r.proved=0 AND r.state='open' AND r.control='' AND r.kind IN "
+            "('data_race','collision') AND NOT (coalesce(t.done_primary,0)=1 AND "
+            "coalesce(t.done_alternate,0)=1) AND NOT EXISTS (SELECT 1 FROM jobs j WHERE "
+            "j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' AND "
+            "j.number=r.number) ORDER BY " +
+            std::string(who_.trusted ? "CASE WHEN r.verdict='true_race' THEN 0 ELSE 1 END, " : "") +
+            "r.turn, r.shuffle LIMIT $4" +
+            std::string(on_.postgres() ? " FOR UPDATE OF r SKIP LOCKED" : ""),
+        values);
   }
 
   // A random one, as if it were new here: the first tau, either order.

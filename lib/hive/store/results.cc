@@ -22,8 +22,8 @@ class Clerk {
 
   void take(const api::JobResult& result) {
     const auto job = on_.run(
-        "SELECT number, ord, tau_us, state FROM jobs WHERE program=$1 AND id=$2 AND credential=$3 "
-        "AND instance=$4",
+        "SELECT number, ord, tau_us, state, stride FROM jobs WHERE program=$1 AND id=$2 AND "
+        "credential=$3 AND instance=$4",
         {program_, result.job, who_.credential, instance_});
     if (on_.failed()) return;
     if (job.empty() || job[0].number(0) != static_cast<int64_t>(result.number)) {
@@ -41,7 +41,9 @@ class Clerk {
     const bool afterwards =
         job[0].text(3) == "done" && result.consequence != model::ConsequenceKind::kNone;
     if (!afterwards) learn(result, job[0]);
+    if (result.promoted) promote(job[0].number(0));
     if (job[0].text(3) == "leased") {
+      if (result.outcome == model::Outcome::kNotSeen) give_back(job[0]);
       on_.run("UPDATE jobs SET state='done' WHERE program=$1 AND id=$2", {program_, result.job});
       on_.run(
           "UPDATE races SET holders=CASE WHEN holders>0 THEN holders-1 ELSE 0 END WHERE program=$1 "
@@ -82,6 +84,23 @@ class Clerk {
     return !added.empty();
   }
 
+  // The first time that the sites met anywhere changes what earlier answers are worth
+  // (crowd::judge), and the race is asked for at once.
+  void promote(int64_t number) {
+    const auto first = on_.run(
+        "UPDATE races SET promoted=1 WHERE program=$1 AND number=$2 AND promoted=0 RETURNING "
+        "number",
+        {program_, number});
+    if (first.empty()) return;
+    join_queue(on_, program_, number);
+    touched.insert(number);
+  }
+
+  void give_back(const Row& job) {
+    on_.run("UPDATE races SET turn=turn-$3 WHERE program=$1 AND number=$2 AND promoted=1",
+            {program_, job.number(0), job.real(4) * settings_.policy.unseen_back});
+  }
+
   void learn(const api::JobResult& result, const Row& job) {
     const int64_t number = job.number(0);
     const auto order =
@@ -109,10 +128,8 @@ class Clerk {
     const bool alternate = order == model::Order::kAlternate;
     on_.run(
         "UPDATE races SET answered_primary=answered_primary+$3, "
-        "answered_alternate=answered_alternate+$4, last_ms=$5, promoted=CASE WHEN $6=1 THEN 1 ELSE "
-        "promoted END WHERE program=$1 AND number=$2",
-        {program_, number, int64_t{!alternate}, int64_t{alternate}, now_ms_,
-         int64_t{result.promoted}});
+        "answered_alternate=answered_alternate+$4, last_ms=$5 WHERE program=$1 AND number=$2",
+        {program_, number, int64_t{!alternate}, int64_t{alternate}, now_ms_});
     if (result.outcome == model::Outcome::kTimeout)
       on_.run(
           "UPDATE instances SET timeouts=timeouts+1 WHERE program=$1 AND credential=$2 AND id=$3",

@@ -148,7 +148,12 @@ CREATE TABLE hook_calls(
 CREATE INDEX hook_calls_next ON hook_calls(program, next_ms);
 )";
 
-constexpr std::array<const char*, 5> kSteps = {kFirst, kSecond, kThird, kFourth, kFifth};
+// What an instance has begun and not ended is looked for in every poll.
+constexpr char kSixth[] = R"(
+CREATE INDEX tried_instance ON tried(program, credential, instance);
+)";
+
+constexpr std::array<const char*, 6> kSteps = {kFirst, kSecond, kThird, kFourth, kFifth, kSixth};
 
 // In PostgreSQL evidence, the one table that grows with the fleet, is in parts by who said it: each
 // part has its own indexes, vacuum and, in a cluster of servers, place. An id counts once for its

@@ -104,6 +104,8 @@ struct Scan {
 // Folds the evidence that stands and writes the verdict into the race.
 void judge_again(Statements& on, const std::string& program, int64_t number,
                  const crowd::Rules& rules, Random& random, int64_t now_ms);
+// The race's turn becomes that of the queue's head: it is given out next, and only so often.
+void join_queue(Statements& on, const std::string& program, int64_t number);
 // A race that was thought fixed, or not seen any more, and happened again, is open; unless it
 // happened in a version before the one whose scan closed it (empty: not known).
 void reopen(Statements& on, const std::string& program, int64_t number, const std::string& who,

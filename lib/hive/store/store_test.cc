@@ -173,8 +173,60 @@ TEST_F(StoreTest, a_likely_false_positive_is_asked_for_rarely) {
         ++asked[job.number];
         say(who, job, Outcome::kNotSeen);
       }
-  EXPECT_GT(asked[1], 0);
-  EXPECT_GT(asked[2], asked[1] * 10);
+  // It has the least confidence, 0.5, so that each job costs 1/(1 - 0.5) = 2 turns.
+  EXPECT_NEAR(asked[1], 100, 2);
+  EXPECT_NEAR(asked[2], 200, 2);
+}
+
+TEST_F(StoreTest, a_claim_or_a_meeting_brings_a_likely_false_positive_back) {
+  push(races(4));
+  for (const char* who : {"a", "b", "c"}) token(who, Role::kAgent);
+  store_->settings.policy.enough_tries = 1000;
+  const auto all_against = [&] {
+    for (int i = 0; i < 200 && row(1).verdict != "likely_false_positive"; ++i)
+      for (const char* who : {"a", "b", "c"})
+        for (const api::Job& job : poll(who).jobs)
+          say(who, job, job.number == 1 ? Outcome::kNoRace : Outcome::kNotSeen);
+    return row(1).verdict == "likely_false_positive";
+  };
+  ASSERT_TRUE(all_against());
+  // The sites met: earlier answers without a second access say little now.
+  for (bool told = false; !told;)
+    for (const api::Job& job : poll("a").jobs) {
+      api::Results results;
+      results.instance = "i";
+      api::JobResult& result = results.results.emplace_back();
+      result.id = result.job = job.id;
+      result.number = job.number;
+      told = result.promoted = job.number == 1;
+      ASSERT_TRUE(store_->add_results("shop", {"a", false}, results, kNoon).ok());
+    }
+  EXPECT_EQ(row(1).verdict, "unknown");
+  for (bool raced = false; !raced;)
+    for (const api::Job& job : poll("b").jobs) {
+      raced = job.number == 1;
+      say("b", job, raced ? Outcome::kRace : Outcome::kNotSeen);
+    }
+  EXPECT_EQ(row(1).verdict, "true_race");
+  EXPECT_EQ(row(1).basis, "claimed");
+}
+
+TEST_F(StoreTest, who_met_a_timeout_goes_on_with_the_race) {
+  push(races(50));
+  token("a", Role::kAgent);
+  const api::Job first = poll("a").jobs.at(0);
+  say("a", first, Outcome::kTimeout);
+  uint32_t most_us = 0;
+  for (int i = 0; i < 3; ++i) {
+    const api::Job next = poll("a").jobs.at(0);
+    EXPECT_EQ(next.number, first.number);
+    most_us = std::max(most_us, next.tau_us);
+    say("a", next, Outcome::kTimeout);
+  }
+  EXPECT_GT(most_us, first.tau_us);
+  // Not for ever: it is four turns before the others now.
+  say("a", poll("a").jobs.at(0), Outcome::kTimeout);
+  EXPECT_NE(poll("a").jobs.at(0).number, first.number);
 }
 
 TEST_F(StoreTest, text_with_zeroes_and_broken_characters_is_kept) {
