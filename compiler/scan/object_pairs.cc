@@ -125,8 +125,8 @@ struct PairFinder::Found {
       const Access& access = side.point->access;
       return {access.instruction->getDebugLoc().get(), access.kind};
     };
-    const auto [entry, fresh] = known.try_emplace(std::minmax(place(pair.a), place(pair.b)),
-                                                  pairs.size());
+    const auto [entry, fresh] =
+        known.try_emplace(std::minmax(place(pair.a), place(pair.b)), pairs.size());
     if (!fresh && pair.score <= pairs[entry->second].score) return;
     ++with_score[pair.score];
     if (fresh) {

@@ -80,7 +80,7 @@ class PairFinder {
   struct Group;  // uses of an object that others need not tell apart
   struct Found;  // the pairs of one object
   void leave_out(const Group& group);
-  static constexpr size_t kMostRanked = 32;  // ways to one pair: for its rank only
+  static constexpr size_t kMostRanked = 32;          // ways to one pair: for its rank only
   static constexpr size_t kMostBetweenGroups = 256;  // pairs; of larger groups each place is in one
   static constexpr size_t kMostAlike = 4;            // meetings that differ only in their rank
   enum class Guard : uint8_t { kNone, kSameSite, kCommon };
@@ -101,8 +101,8 @@ class PairFinder {
   };
   struct Meetings {
     std::vector<Meeting> list;  // those that make a pair the likeliest first
-    bool assumed = false;  // others were left out by an assumption
-    bool open = false;     // some without a common lock
+    bool assumed = false;       // others were left out by an assumption
+    bool open = false;          // some without a common lock
   };
   const Meetings& meetings(const Site& a, const Site& b);
   Guard guard(const Way& a, const Way& b);

@@ -14,8 +14,7 @@ struct Reason {
   const char* text;
 };
 constexpr int kStart = 50;
-constexpr Reason
-    kAdHoc{10, "ad-hoc synchronisation: a loop only waits for this variable"},
+constexpr Reason kAdHoc{10, "ad-hoc synchronisation: a loop only waits for this variable"},
     kSameKindOfLock{-25, "both hold a lock of the same kind, perhaps the same one"},
     kDescriptorsOnly{-10,
                      "perhaps ordered: one side reads from a descriptor, the other writes to one"},
@@ -139,13 +138,10 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   };
   const bool weakly = waited && only_descriptors(a, b.root) && only_descriptors(b, a.root);
   pair.likely_ordered = (waited && !weakly) || barrier;
-  if (weakly)
-    say(kDescriptorsOnly);
-  if (waited && !weakly)
-    say(kWaited);
+  if (weakly) say(kDescriptorsOnly);
+  if (waited && !weakly) say(kWaited);
   if (barrier) say(kBarrier);
-  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies)
-    say(kNamedGlobal);
+  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies) say(kNamedGlobal);
   if (x.varies || y.varies) say(kElement);
   if (object.kind == ObjectKind::kExternal) say(kLibraryMemory);
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
@@ -161,12 +157,9 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   if (contexts_.roots()[a.root].kind == RootKind::kHandler ||
       contexts_.roots()[b.root].kind == RootKind::kHandler)
     say(kHandler);
-  if (contexts_.roots()[a.root].kind == RootKind::kEntry)
-    say(kCallersDecide);
-  if (pair.aliases > 1)
-    say(several_places(pair.aliases));
-  if (x.kind == AccessKind::kFree || y.kind == AccessKind::kFree)
-    say(kFreed);
+  if (contexts_.roots()[a.root].kind == RootKind::kEntry) say(kCallersDecide);
+  if (pair.aliases > 1) say(several_places(pair.aliases));
+  if (x.kind == AccessKind::kFree || y.kind == AccessKind::kFree) say(kFreed);
   pair.score = std::clamp(score, 0, 100);
 }
 
