@@ -1,9 +1,9 @@
-// The kinds of points and the flags of the log of decisions (trial.md): the scheduler inside the
-// program writes them, the host reads them.
+// Point kinds and flags of the decision log (trial.md). The scheduler inside the program writes
+// them; the host reads them.
 #ifndef DEADHEAT_ABI_DECISION_LOG_H_
 #define DEADHEAT_ABI_DECISION_LOG_H_
 
-// X(name, what the thread is about to do); numbered from 0, new ones at the end.
+// X(name, what the thread is about to do). Numbered from 0; append new ones.
 #define DHD_POINTS(X)          \
   X(Access, "access")          \
   X(Atomic, "atomic access")   \
@@ -29,10 +29,10 @@
 #define DHD_HELD_BACK 1u
 #define DHD_RACE 2u
 #define DHD_LET_GO_FIRST 4u
-#define DHD_LET_GO 8u  // nobody else could run
+#define DHD_LET_GO 8u  // no other thread could run
 #define DHD_SPURIOUS 16u
 #define DHD_TIMED_OUT 32u
-#define DHD_CHOSEN_TO_WAKE 64u  // among several that waited
-#define DHD_OTHERS_GO 128u      // those that it raced with are no longer held back
+#define DHD_CHOSEN_TO_WAKE 64u  // one of several waiting threads was chosen
+#define DHD_OTHERS_GO 128u      // the threads it raced with are no longer held back
 
 #endif  // DEADHEAT_ABI_DECISION_LOG_H_

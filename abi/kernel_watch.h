@@ -1,8 +1,8 @@
-// What kernel/kmod and lib/sampler/kernel share: sites in, records and counters out, through one
-// device. Numbers are little-endian.
+// The interface of kernel/kmod and lib/sampler/kernel: sites in, records and counters out, through
+// one device. Numbers are little-endian.
 //
-// Bump rules: a new counter goes to the end and keeps the version (readers take as many as they
-// know); a changed meaning or layout raises it, and both sides refuse other versions.
+// Version rules: a new counter is appended and keeps the version (readers take as many as they
+// know). A changed meaning or layout raises the version, and both sides refuse other versions.
 #ifndef DEADHEAT_ABI_KERNEL_WATCH_H_
 #define DEADHEAT_ABI_KERNEL_WATCH_H_
 
@@ -15,21 +15,21 @@
 #endif
 
 #define DEADHEAT_WATCH_VERSION 2u
-#define DEADHEAT_WATCH_NAME "deadheat"  // of the module, and of the device in /dev
-#define DEADHEAT_WATCH_SITES 512u       // with a breakpoint at once
+#define DEADHEAT_WATCH_NAME "deadheat"  // of the module and of the device in /dev
+#define DEADHEAT_WATCH_SITES 512u       // with a breakpoint at the same time
 #define DEADHEAT_WATCH_STACK 24u
-#define DEADHEAT_WATCH_BYTES 16u  // of a value; more are neither watched nor compared
+#define DEADHEAT_WATCH_BYTES 16u  // of a value; further bytes are neither watched nor compared
 #define DEADHEAT_WATCH_NO_REGISTER 0xffu
 
 enum deadheat_watch_site_flag {
   DEADHEAT_WATCH_READS = 1,
   DEADHEAT_WATCH_WRITES = 2,
   DEADHEAT_WATCH_PC_RELATIVE = 4,
-  DEADHEAT_WATCH_PER_CPU = 8,  // through gs
+  DEADHEAT_WATCH_PER_CPU = 8,  // relative to gs
 };
 
-// One instruction and one of its accesses: base + index * scale + displacement. Registers by their
-// number in machine code (0 is rax, 4 is rsp).
+// One instruction and one of its accesses: base + index * scale + displacement. Registers have
+// their machine code numbers (0 is rax, 4 is rsp).
 struct deadheat_watch_site {
   uint64_t address;
   int64_t displacement;
@@ -37,7 +37,7 @@ struct deadheat_watch_site {
   uint8_t base, index, scale;
   uint8_t size;
   uint8_t flags;
-  uint8_t bytes[15];  // what must stand there, or the site is refused
+  uint8_t bytes[15];  // expected here; otherwise the site is refused
   uint8_t unused[3];
 };
 
@@ -46,11 +46,11 @@ enum deadheat_watch_side_flag {
   DEADHEAT_WATCH_IN_SOFTIRQ = 2,
   DEADHEAT_WATCH_IN_HARDIRQ = 4,
   DEADHEAT_WATCH_SLOT_MAPPED =
-      8,  // ran in a breakpoint's copy of the instruction; ip is mapped back
+      8,  // executed in a breakpoint's copy of the instruction; ip is mapped back
 };
 
 struct deadheat_watch_side {
-  uint64_t ip;  // held: of the instruction. other: behind it
+  uint64_t ip;  // held: the instruction. other: the address after it
   uint64_t gs_base;
   uint64_t registers[16];
   uint64_t stack[DEADHEAT_WATCH_STACK];  // callers, innermost first
@@ -63,10 +63,10 @@ struct deadheat_watch_side {
 
 // One touch of one sample. `touches` 0: nobody was seen, the value changed; `other` is empty then.
 struct deadheat_watch_record {
-  uint64_t sample;  // number; records of one sample follow each other
+  uint64_t sample;  // number; the records of a sample are consecutive
   uint64_t address;
   uint32_t size;
-  uint32_t touches;  // of the sample; more than there are records where they were too many
+  uint32_t touches;  // of the sample; may exceed the number of records
   uint32_t armed;    // processors besides the held one that confirmed their watchpoint
   uint32_t unused;
   uint8_t before[DEADHEAT_WATCH_BYTES], after[DEADHEAT_WATCH_BYTES];
@@ -76,22 +76,22 @@ struct deadheat_watch_record {
 struct deadheat_watch_info {
   uint32_t version, cpus;
   uint32_t site_size, record_size;
-  uint32_t hit_ns;  // what passing a breakpoint costs this machine, measured when it was loaded
+  uint32_t hit_ns;  // cost of passing a breakpoint on this machine, measured at module load
   uint32_t unused;
 };
 
 struct deadheat_watch_settings {
-  uint64_t delay_ns;          // for which a thread stands, on average
-  uint64_t atomic_delay_ns;   // the same where the code runs with interrupts off or in one
+  uint64_t delay_ns;          // how long a thread is held, on average
+  uint64_t atomic_delay_ns;   // the same where interrupts are off or code runs in one
   uint64_t acknowledge_ns;    // the longest wait for the other processors
-  uint32_t share_permille;    // of the time that samples may take; 1000: all
+  uint32_t share_permille;    // of the time that samples may take; 1000: no limit
   uint32_t samples_per_site;  // between two looks; 0: no limit
   uint32_t seed;
   uint32_t unused;
 };
 
-// Breakpoints stand in slots, each as long as user space likes: one that nobody reaches costs
-// nothing, and placing one costs the whole machine a moment.
+// Breakpoints occupy slots that user space may keep for any time: a breakpoint that is never
+// reached costs nothing, while placing one briefly stops the whole machine.
 struct deadheat_watch_batch {
   uint64_t sites;    // struct deadheat_watch_site *
   uint64_t answers;  // struct deadheat_watch_answer *
@@ -110,8 +110,8 @@ struct deadheat_watch_slots {
   uint32_t unused;
 };
 
-// How often the breakpoints of all slots were reached and sampled since the last look, or since
-// they were placed. What was taken away meanwhile is told once more.
+// How often the breakpoints of all slots were hit and sampled since the last look, or since they
+// were placed. Breakpoints removed meanwhile are reported once more.
 struct deadheat_watch_look {
   struct {
     uint32_t hits, samples, fruitful, own_stack;

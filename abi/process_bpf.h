@@ -31,24 +31,24 @@ enum deadheat_bpf_spec {
   DEADHEAT_BPF_CLOCK1 = 1u << 21,
   DEADHEAT_BPF_SHARED_MAP_ONLY = 1u << 22,
   DEADHEAT_BPF_EXECS = 1u << 25,
-  DEADHEAT_BPF_RECEIVED = 1u << 26,  // MESSAGE1 holds only after the call
+  DEADHEAT_BPF_RECEIVED = 1u << 26,  // MESSAGE1 is valid only after the call
   DEADHEAT_BPF_FORKS = 1u << 27,
-  DEADHEAT_BPF_ENDS = 1u << 28,     // exit and exit_group: the EXIT event says it
+  DEADHEAT_BPF_ENDS = 1u << 28,     // exit and exit_group: the EXIT event reports it
   DEADHEAT_BPF_COUNTED = 1u << 29,  // not modelled
   DEADHEAT_BPF_RECORDED = 1u << 31,
 };
 
 struct deadheat_bpf_settings {
-  uint64_t ring_bytes;  // of each processor; a power of two
+  uint64_t ring_bytes;  // per processor; a power of two
   uint64_t wake_at;     // bytes in a ring at which the consumer is woken
   uint32_t specs[DEADHEAT_BPF_SYSCALLS];
 };
 
-// One processor's ring of whole events. Only programs on that processor write to it, one at a time;
-// its memory goes on for DEADHEAT_BPF_RING_SLACK past ring_bytes, so that no event is split.
+// One processor's ring of whole events. Only programs on that processor write to it, one at a time.
+// Its memory extends DEADHEAT_BPF_RING_SLACK past ring_bytes, so that no event is split.
 struct deadheat_bpf_ring {
-  uint64_t produced;  // bytes since the start, as is consumed
-  uint64_t busy;      // a program is writing: one that interrupts it takes the kernel's ring buffer
+  uint64_t produced;  // bytes since the start; so is consumed
+  uint64_t busy;      // a program is writing; one that interrupts it uses the kernel's ring buffer
   uint64_t events;    // since the start
   uint64_t past_end;  // bytes by which the last event that reached ring_bytes went past it
   uint64_t space[4];
@@ -58,25 +58,25 @@ struct deadheat_bpf_ring {
 #define DEADHEAT_BPF_RING_SLACK 8192u
 
 struct deadheat_bpf_counters {
-  uint64_t sequence;  // the recording's one counter; alone in its cache line
+  uint64_t sequence;  // the recording's only counter, alone in its cache line
   uint64_t space[7];
-  uint64_t tick, tick_ns;  // the kernel's last tick that a program saw, and the time then
+  uint64_t tick, tick_ns;  // the last kernel tick that a program saw, and its time
   uint64_t more_space[6];
-  uint64_t states;      // handed out for the first time
+  uint64_t states;      // states handed out for the first time
   uint64_t lost;        // events that found their ring full
-  uint64_t unfollowed;  // tasks for which there was no state
-  uint64_t foreign;  // calls of the 32-bit interface: their numbers mean other calls: not recorded
+  uint64_t unfollowed;  // tasks without a state
+  uint64_t foreign;  // calls of the 32-bit interface, not recorded: their numbers mean other calls
   uint64_t unmodelled[DEADHEAT_BPF_SYSCALLS];  // by number
 };
 
-// Attachments are built in a task's state. A piece (a path, argv) has at most MOST_PIECE bytes, and
-// is begun only below MOST_BEGIN: two long paths and the small attachments fit. What does not is
-// left out and the event flagged CUT.
+// Attachments are built in a task's state. A piece (a path, argv) has at most MOST_PIECE bytes and
+// starts only below MOST_BEGIN, so two long paths and the small attachments fit. Whatever does not
+// fit is omitted, and the event is flagged CUT.
 #define DEADHEAT_BPF_MOST_PIECE 2048u
 #define DEADHEAT_BPF_MOST_BEGIN 4096u
 
 enum deadheat_bpf_mode {
-  DEADHEAT_BPF_WAITING = 1,  // recorded from its next exec on; so are its children
+  DEADHEAT_BPF_WAITING = 1,  // recorded from its next exec on, like its children
   DEADHEAT_BPF_FOLLOWED = 2,
 };
 
@@ -85,15 +85,15 @@ enum deadheat_bpf_mode {
 struct deadheat_bpf_task {
   uint64_t owner;  // address of the task_struct
   uint32_t mode;
-  uint32_t inside;               // spec of the call under way; 0: none
-  uint32_t unread;               // spec bits of what was not readable at entry
+  uint32_t inside;               // spec of the current call; 0: none
+  uint32_t unread;               // spec bits of what was unreadable at entry
   uint32_t used;                 // bytes of attachments
-  int32_t level;                 // of the PID namespace whose numbers count
-  uint32_t executed;             // the call under way has replaced the program
-  int32_t child, child_process;  // made by the call under way
+  int32_t level;                 // of the PID namespace whose numbers are recorded
+  uint32_t executed;             // the current call has replaced the program
+  int32_t child, child_process;  // created by the current call
   uint32_t shared;               // DEADHEAT_SHARE_
   uint32_t index;                // of this state
   struct deadheat_process_event
-      event;  // of the call under way, `task` and `process` always; `bytes` follow it
+      event;  // of the current call; `task` and `process` are always valid; `bytes` follow
   char bytes[DEADHEAT_BPF_MOST_BEGIN + DEADHEAT_BPF_MOST_PIECE + 16];
 };

@@ -1,17 +1,17 @@
-// The words of raw reports: every line, member and enumeration, once. The runtime writes with them,
-// lib/live reads with them, and tools/abi_pages writes the tables of raw_report.md and trial.md
-// from the text here.
+// The vocabulary of raw reports: every line, member and enumeration, once. The runtime writes with
+// it, lib/live reads with it, and tools/abi_pages generates the tables of raw_report.md and
+// trial.md from the text here.
 #ifndef DEADHEAT_ABI_RAW_REPORT_H_
 #define DEADHEAT_ABI_RAW_REPORT_H_
 
 #define DHR_VERSION 1
 
 // clang-format off
-// X(name): the lines, `t` of each.
+// X(name): the kinds of lines; a line's `t` names its kind.
 #define DHR_LINES(X) \
   X(process) X(module) X(race) X(deadlock) X(hang) X(released) X(crash) X(diverged) X(end) X(note)
 
-// X(name): one of these, as text.
+// X(name): enumerations, written as text.
 #define DHR_MODES(X) X(detect) X(schedule)
 #define DHR_INSTRUMENTED(X) X(no) X(yes) X(regions) X(modelled)
 #define DHR_ACCESS_KINDS(X) X(read) X(write) X(atomic_read) X(atomic_write) X(free) X(acquire)
@@ -20,8 +20,8 @@
   X(lock) X(condition) X(semaphore) X(barrier) X(join) X(once) X(futex) X(descriptor) X(time) \
   X(outside) X(nothing)
 
-// X(record, member, type, meaning). A record is a line or what stands inside one. Types: number,
-// integer (-1: none), flag, text, WORD of one of the lists above, records (a list of them), record,
+// X(record, member, type, meaning). A record is a line or an object inside one. Types: number,
+// integer (-1: none), flag, text, word (of one of the lists above), records (a list), record,
 // places (a list of [module, offset]), texts (a list).
 #define DHR_MEMBERS(X) \
   X(process, v, number, "1") \
@@ -50,6 +50,7 @@
   X(race, location, record, "") \
   X(race, threads, records, "of `thread`") \
   X(race, near_region, flag, "code that nobody saw may have ordered them") \
+  X(race, unseen, texts, "what the process used by then that may order threads unseen, in words: \"the kernel's asynchronous I/O\"; missing: nothing") \
   X(race, count, number, "") \
   X(access, kind, word, "ACCESS_KINDS; acquire (of a lock): schedule only") \
   X(access, size, number, "") \
@@ -107,5 +108,36 @@
   X(note, pid, number, "") \
   X(note, text, text, "one line for people")
 // clang-format on
+
+#ifdef __cplusplus
+// The members as constants whose type says what may be written under the name, and read from it.
+namespace deadheat::raw {
+
+namespace type {
+struct number;
+struct integer;
+struct flag;
+struct text;
+struct word;
+struct record;
+struct records;
+struct places;
+struct texts;
+}  // namespace type
+
+template <typename Type>
+struct Key {
+  const char* name;
+};
+
+namespace key {
+#define DEADHEAT_KEY(of, member, kind, meaning) \
+  inline constexpr Key<type::kind> of##_##member{#member};
+DHR_MEMBERS(DEADHEAT_KEY)
+#undef DEADHEAT_KEY
+}  // namespace key
+
+}  // namespace deadheat::raw
+#endif
 
 #endif  // DEADHEAT_ABI_RAW_REPORT_H_

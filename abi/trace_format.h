@@ -1,25 +1,25 @@
-// The trace container on disk: what the recorder in the traced program writes and the host's reader
-// reads.
+// The on-disk trace container, written by the recorder in the traced program and read by the
+// host.
 //
-// A file is one file header, then chunks. Each chunk is self-contained: sites are defined in it
-// before their first use and every predictor starts afresh, so any surviving chunk can be read
-// without another (module names are in meta chunks). All numbers are little-endian. Several
-// processes may append; nobody rewrites another's bytes.
+// A file is one file header followed by chunks. Each chunk is self-contained: it defines its
+// sites before their first use and every predictor starts afresh, so any surviving chunk can be
+// read without the others (module names are in meta chunks). All numbers are little-endian.
+// Several processes may append; none rewrites another's bytes.
 //
-// A chunk's header has an identity, checksummed when its place is reserved, and a commit part. A
-// chunk is SEALED (the commit part and the payload are checksummed too) or OPEN (a live shared
+// A chunk header has an identity, checksummed when the chunk's space is reserved, and a commit
+// part. A chunk is SEALED (commit part and payload are checksummed too) or OPEN (a live shared
 // mapping: only `stored_size`, the number of committed bytes, counts; no checksum). The writer
 // stores `state` last.
 //
-// docs/formats/trace.md is the full description. A change that old readers would misread
-// needs a new DHT_VERSION.
+// docs/formats/trace.md is the full description. A change that old readers would misread needs a
+// new DHT_VERSION.
 #ifndef DEADHEAT_ABI_TRACE_FORMAT_H_
 #define DEADHEAT_ABI_TRACE_FORMAT_H_
 
 #include <stdint.h>
 
 #define DHT_VERSION 1u
-// 8 bytes; damaged by text-mode transfers on purpose.
+// 8 bytes; text-mode transfers damage it on purpose.
 #define DHT_MAGIC "\x89\x44HT\r\n\x1a\n"
 #define DHT_CHUNK_MAGIC 0x4b434844u   // "DHCK"
 #define DHT_STATE_OPEN 0x4e45504fu    // "OPEN"
@@ -27,7 +27,7 @@
 
 // Flags of the file.
 #define DHT_FILE_TOTAL_ORDER 1u   // every event is stamped
-#define DHT_FILE_DENSE_STAMPS 2u  // stamps are first_stamp, first_stamp + 1, ... without a hole
+#define DHT_FILE_DENSE_STAMPS 2u  // stamps are first_stamp, first_stamp + 1, ... without a gap
 
 // Domains: which record types a chunk's payload holds.
 #define DHT_DOMAIN_META 0u
@@ -38,9 +38,9 @@
 #define DHT_CHUNK_ZSTD 1u           // the payload is one zstd frame
 #define DHT_CHUNK_EVERY_STAMPED 2u  // a stamp follows every compact record
 // Flags of a chunk's commit part.
-#define DHT_COMMIT_LAST 1u  // the stream ended here in good order: nothing was lost after it
-// Of an open chunk: its writer was between taking a stamp and writing the event. If it was killed
-// there, that one stamp is missing and nothing depends on it: nobody saw the event happen.
+#define DHT_COMMIT_LAST 1u  // the stream ended here normally: nothing was lost after it
+// Open chunks: the writer was between taking a stamp and writing the event. If it was killed there,
+// only that stamp is missing and nothing depends on it: no thread saw the event happen.
 #define DHT_COMMIT_STAMPING 2u
 
 // Limits that a reader may rely on.
@@ -56,7 +56,7 @@ struct dht_file_header {
   uint32_t header_size;  // sizeof(struct dht_file_header); chunks start here
   uint32_t flags;
   uint32_t header_crc;   // crc32c of the header with this field 0
-  uint64_t first_stamp;  // dense stamps start here; 1 unless the trace is a cut-out
+  uint64_t first_stamp;  // the first of the dense stamps; 1 unless the trace is an excerpt
   uint8_t reserved[32];
 };
 
@@ -73,7 +73,7 @@ struct dht_chunk_header {
   uint32_t tid;         // number of the thread in its process, never reused
   uint32_t reserved;
   uint64_t sequence;    // 0, 1, 2, ... per stream (pid, generation, tid, domain)
-  uint64_t base_stamp;  // stamp that the stream had reached before this chunk; deltas start from it
+  uint64_t base_stamp;  // stamp that the stream had reached before this chunk; deltas start here
   // Commit part.
   uint32_t state;
   uint32_t commit_flags;
@@ -131,8 +131,8 @@ struct dht_chunk_header {
 #define DHT_EVENT_SIZE_MASK 0x07u
 #define DHT_EVENT_SIZE_EXPLICIT 7u
 #define DHT_EVENT_FOREIGN 0x80u  // fork, join: other pid and generation follow the tid
-// Unstamped reads right after a happens-before: of the call that it stands for, which had to
-// publish before it was known how much it reads. Readers put them before that event.
+// Unstamped reads directly after a happens-before event, made by the call it represents: the call
+// had to publish before it was known how much it reads. Readers move them before that event.
 #define DHT_EVENT_EARLIER 0x80u
 
 // Record types of DHT_DOMAIN_META.
@@ -157,7 +157,7 @@ struct dht_chunk_header {
 #define DHT_SPACE_FUNCTION 2u
 #define DHT_SPACE_MODULE 3u
 
-// Kinds of events in DHT_DOMAIN_THREAD; numbers are for ever.
+// Kinds of events in DHT_DOMAIN_THREAD. Numbers never change.
 enum dht_event_kind {
   DHT_READ = 0,
   DHT_WRITE = 1,

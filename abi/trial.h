@@ -1,12 +1,12 @@
-// The words of a trial's request (trial.md): lib/campaign writes them, runtime/schedule reads them,
-// tools/abi_pages writes the page's tables from the text here.
+// The vocabulary of a trial request (trial.md). The host (lib/schedule/trial_request.cc) writes it,
+// runtime/schedule reads it, and tools/abi_pages generates the page's tables from the text here.
 #ifndef DEADHEAT_ABI_TRIAL_H_
 #define DEADHEAT_ABI_TRIAL_H_
 
 #define DHT_FIRST_LINE "deadheat-trial 1"
 
-// X(name, object, chosen_by, meaning): `object` is the runtime's `const Strategy`
-// (runtime/schedule/strategy.h); chosen_by: a user may name it, or only the host does.
+// X(name, object, chosen_by, meaning). `object` is the runtime's `const Strategy`
+// (runtime/schedule/strategy.h). chosen_by: user if users may name it, host if only the host does.
 // clang-format off
 #define DHT_STRATEGIES(X) \
   X(race_directed, race_directed, user, "holds threads back at the candidate's sites") \

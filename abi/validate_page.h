@@ -1,17 +1,17 @@
-/* The page through which a program that was built for validation (deadheat-cc --candidates) and a
- * validator work together, and what the compiler's pass hands to the runtime.
+/* The page through which a program built for validation (deadheat-cc --candidates) and a
+ * validator cooperate, and the interface between the compiler's pass and the runtime.
  *
- * The page is a memory file that the program makes at its start and seals against shrinking and
- * growing, so that nobody can cut it under the program's feet. A validator gets it over a Unix
- * socket (option validate_socket) or opens /proc/PID/fd/N. Each side takes what the other writes
- * for hostile: numbers are read once, checked, and then used.
+ * The page is a memory file that the program creates at its start and seals against shrinking and
+ * growing, so that nobody can truncate it while the program uses it. A validator gets it over a
+ * Unix socket (option validate_socket) or opens /proc/PID/fd/N. Each side distrusts what the other
+ * writes: it reads a number once, checks it, and then uses it.
  *
  *   header | control | counters | jobs | facts of sites | facts of candidates | states
  *
- * The states are whole pages of their own: one byte a site, mapped over the array that the site's
+ * The states are whole pages of their own: one byte per site, mapped over the array that the site's
  * code tests. Byte 0 belongs to no site; it says that synchronisation is being tracked. A byte that
- * is not 0 sends the site to the slow path, which then decides by itself: a wrong byte costs time
- * and nothing else.
+ * is not 0 sends the site to the slow path, which decides for itself: a wrong byte costs only
+ * time.
  *
  * Version rule: a reader accepts exactly its own version. Any change of layout or meaning raises
  * DHV_VERSION.
@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define DHV_MAGIC 0x3145474150564844ULL /* "DHVPAGE1" */
-#define DHV_VERSION 2
+#define DHV_VERSION 3
 #define DHV_NAME "deadheat-validate" /* of the memory file */
 #define DHV_JOBS 16
 #define DHV_MAX_SITES 65535
@@ -52,16 +52,16 @@ enum { DHV_ORDER_ANY = 0, DHV_ORDER_PRIMARY = 1, DHV_ORDER_ALTERNATE = 2 };
 
 enum {
   DHV_OUTCOME_NONE = 0,
-  DHV_OUTCOME_EXPIRED = 1, /* no second access until the watch's bound, or its bytes went away */
+  DHV_OUTCOME_EXPIRED = 1, /* no second access within the watch's bound, or its memory was freed */
   DHV_OUTCOME_NO_RACE_WEAK = 2, /* every other thread came after the first access; no second came */
-  DHV_OUTCOME_TIMEOUT = 3,      /* steered, and the other side did not come within tau */
-  DHV_OUTCOME_SIGHTING = 4,     /* unordered, but code that was not instrumented may have ordered */
-  DHV_OUTCOME_NO_RACE = 5,      /* the second access came ordered */
+  DHV_OUTCOME_TIMEOUT = 3,      /* steered, and the other side did not arrive within tau */
+  DHV_OUTCOME_SIGHTING = 4,     /* unordered, but uninstrumented code may have ordered them */
+  DHV_OUTCOME_NO_RACE = 5,      /* the second access was ordered after the first */
   DHV_OUTCOME_RACE_OBSERVED = 6,
-  DHV_OUTCOME_RACE_MADE = 7 /* one side stood at its access while the other made its own */
+  DHV_OUTCOME_RACE_MADE = 7 /* one side was held at its access while the other performed its own */
 };
 
-/* How far a job came; bits of dhv_job.seen. */
+/* How far a job got; bits of dhv_job.seen. */
 enum {
   DHV_SEEN_FIRST = 1,
   DHV_SEEN_SECOND = 2,
@@ -75,20 +75,20 @@ enum {
 enum { DHV_JOB_PROMOTED = 1 };
 
 struct dhv_job {
-  /* The validator's. `serial` is written last; 0: the slot is free. A new serial is a new wish. */
+  /* The validator's. `serial` is written last; 0: the slot is free. A new serial is a new job. */
   uint32_t serial;
   uint32_t candidate;
   uint32_t order;
   uint32_t tau_us;
-  uint32_t bound_ms; /* the longest that a watch stands; 0: DHV_BOUND_MS */
+  uint32_t bound_ms; /* the longest that a watch lasts; 0: DHV_BOUND_MS */
   uint32_t flags;    /* DHV_JOB_* */
-  uint32_t lease_ms; /* from when the program takes it up until it drops it by itself; 0: never */
+  uint32_t lease_ms; /* from the program's start of the job until it drops it unasked; 0: never */
   uint32_t unused[9];
   /* The program's. `revision` is odd while it writes; an answer only gets stronger. */
   uint32_t revision;
   uint32_t answers; /* the serial */
   uint32_t outcome;
-  uint32_t happened; /* the order in which it happened: DHV_ORDER_* */
+  uint32_t happened; /* the order that was seen: DHV_ORDER_* */
   uint32_t seen;
   uint32_t waited_us;
   uint32_t threads[2]; /* kernel ids, by role */
@@ -110,11 +110,11 @@ struct dhv_counters {
   uint64_t slow_ns;     /* in slow paths, without waits */
   uint64_t no_room;     /* synchronisation objects that the table could not take: the watch ended */
   uint64_t bad_jobs;    /* jobs that made no sense */
-  uint64_t sampled_out; /* accesses of hot sites that inference passed over */
-  uint64_t rested;      /* times that inference left a site where nothing changed any more */
-  uint64_t leases_over; /* jobs that were dropped: their validator did not come back */
-  uint64_t no_module;   /* modules or places that the tables could not take: their sites stay off */
-  uint64_t unwatched;   /* first accesses that began no watch: too many were watched */
+  uint64_t left_changing; /* times that inference left a site that changed all the time */
+  uint64_t rested;        /* times that inference left a site where nothing changed any more */
+  uint64_t leases_over;   /* jobs that were dropped: their validator did not come back */
+  uint64_t no_module; /* modules or places that the tables could not take: their sites stay off */
+  uint64_t unwatched; /* first accesses that began no watch: too many were watched */
 };
 
 struct dhv_page {
@@ -123,19 +123,19 @@ struct dhv_page {
   uint32_t size;
   uint64_t list; /* fingerprint of the candidates that the program was built for */
   uint32_t pid;
-  uint32_t sites; /* with number 0, which is none */
+  uint32_t sites; /* including number 0, which is none */
   uint32_t candidates;
   uint32_t site_facts; /* offsets: a byte a site, a byte a candidate, the states */
   uint32_t candidate_facts;
   uint32_t states;
   uint32_t
-      ready; /* a validator has placed its first jobs; the program waits for that at its start */
-  uint32_t ended; /* the program ended in good order */
+      ready; /* a validator has placed its first jobs; the program waits for this at its start */
+  uint32_t ended; /* the program ended normally */
   uint32_t unused[2];
   /* Control: the validator's. */
   uint32_t switches;
   uint32_t budget_ppm;    /* share of the time that slow paths and waits may take; 0: no limit */
-  uint32_t standstill_us; /* the longest that a thread is held back in a second; 0: no limit */
+  uint32_t standstill_us; /* longest time per second that a thread is held back; 0: no limit */
   uint32_t unused_control[13];
   struct dhv_counters counters;
   struct dhv_job jobs[DHV_JOBS];
@@ -144,9 +144,9 @@ struct dhv_page {
 #define DHV_BOUND_MS 1000
 #define DHV_MAX_TAU_US 60000000
 
-/* --- What the pass compiles in. One list a program: all objects that were built with the same
- * candidates share it. It lies in section DHV_LIST_SECTION: this header, then `pairs` times two
- * site numbers, then the text, a line a site (lib/validate/list.h). */
+/* --- What the pass compiles in. One list per program: all objects built with the same
+ * candidates share it. Section DHV_LIST_SECTION holds this header, then `pairs` times two
+ * site numbers, then the text, one line per site (lib/validate/list.h). */
 #define DHV_LIST_SECTION "deadheat_list"
 #define DHV_LIST_MAGIC 0x315453494c564844ULL /* "DHVLIST1" */
 
@@ -155,13 +155,13 @@ struct dhv_list {
   uint32_t version;
   uint32_t bytes; /* of all of it */
   uint64_t fingerprint;
-  uint32_t sites; /* with number 0 */
+  uint32_t sites; /* including number 0 */
   uint32_t pairs;
   uint32_t text_bytes;
   uint32_t unused;
 };
 
-/* Section DHV_SITES_SECTION: what became of a site in one object. */
+/* Section DHV_SITES_SECTION: the fate of a site in one object. */
 #define DHV_SITES_SECTION "deadheat_sites"
 struct dhv_site_record {
   uint64_t fingerprint;
@@ -172,13 +172,13 @@ struct dhv_site_record {
 };
 enum {
   DHV_FATE_INSTRUMENTED = 1,
-  DHV_FATE_SPIN = 2, /* an empty waiting loop: left alone, goes straight to the report */
+  DHV_FATE_SPIN = 2, /* an empty waiting loop: not instrumented, reported directly */
   DHV_FATE_GONE =
       3 /* its function is compiled here, the access is not: optimised away, or edited */
 };
 
-/* --- Programs that were built for detection instead (plain deadheat-cc, gcc or clang): a file that
- * option validate_sites names says which calls of their hooks stand for sites. Text:
+/* --- Programs built for detection instead (plain deadheat-cc, gcc or clang): a file that
+ * option validate_sites names lists the hook calls that are sites. Text:
  *
  *   list FINGERPRINT SITES PAIRS PLACES      hex; with site 0; lines that follow
  *   pair SITE SITE                           a candidate
@@ -186,7 +186,7 @@ enum {
  */
 #define DHV_SITES_FIRST_LINE "deadheat-validate-sites 1"
 
-/* Bits of the `what` of an access. Above them: its size. */
+/* Bits of an access's `what`. Above them: its size. */
 enum {
   DHV_ACCESS_WRITE = 1,
   DHV_ACCESS_ATOMIC = 2,
@@ -198,10 +198,10 @@ enum {
 extern "C" {
 #endif
 
-/* An object's constructor, before those of the program. `states` is the module's array of as many
- * bytes as the list has sites, in whole pages of its own. */
+/* Called by an object's constructor, before those of the program. `states` is the module's array of
+ * as many bytes as the list has sites, in whole pages of its own. */
 void __deadheat_validate_register(const struct dhv_list* list, unsigned char* states);
-/* Around an access whose state is not 0; the second only if the first returned other than 0. */
+/* Around an access whose state is not 0; `after` only if `before` returned other than 0. */
 int __deadheat_validate_before(unsigned site, const void* address, uint64_t what);
 void __deadheat_validate_after(unsigned site);
 /* Around an atomic operation while byte 0 is not 0. `order` as C11 numbers them; `what`: 1 loads,

@@ -23,6 +23,7 @@ struct AgentArguments {
   std::string folder;
   std::vector<std::string> programs;
   double tau_most_ms = 200, budget_percent = 2, standstill_ms = 200, spool_mb = 16, dwell_s = 30;
+  double cpu_percent = 5, memory_mb = 256;
   bool no_steering = false;
 };
 
@@ -61,6 +62,8 @@ int run_agent(const AgentArguments& arguments) {
   options.limits.dwell_ms = static_cast<int64_t>(arguments.dwell_s * 1000);
   options.limits.steer = !arguments.no_steering;
   options.spool_bytes = static_cast<uint64_t>(arguments.spool_mb * 1024 * 1024);
+  options.memory_bytes = static_cast<uint64_t>(arguments.memory_mb * 1024 * 1024);
+  options.cpu_share = arguments.cpu_percent / 100;
   options.say = [](const std::string& line) { say("agent: %s\n", line.c_str()); };
   const pipeline::StopSignals signals;
   options.stopped = [] { return pipeline::StopSignals::stopped(); };
@@ -133,6 +136,9 @@ void add_run_options(CLI::App& run, AgentArguments& a) {
   number("--dwell", a.dwell_s, "so long a running program may take to reach a job's sites",
          "SECONDS");
   number("--spool", a.spool_mb, "disk for results that the hive does not have yet", "MB");
+  number("--cpu", a.cpu_percent, "share of one processor for the agent itself; 0: no limit",
+         "PERCENT");
+  number("--memory", a.memory_mb, "memory for the agent itself; 0: no limit", "MB");
   run.add_flag("--no-steering", a.no_steering, "only watch; hold no thread back");
 }
 

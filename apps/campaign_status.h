@@ -1,5 +1,5 @@
-// How a campaign stands, on stderr: one line that is written over on a terminal, a line now and
-// then elsewhere. What is said stays.
+// Shows the state of a campaign on stderr: on a terminal one line that is overwritten, elsewhere a
+// line from time to time. Messages stay.
 #pragma once
 
 #include <chrono>

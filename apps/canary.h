@@ -1,4 +1,4 @@
-// The planted race (compiler/verify/canary.c), run through a runtime to see whether it is alive.
+// The planted race (compiler/verify/canary.c), run with a runtime to check that detection works.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace deadheat::apps {
 
-// Nothing when the runtime in `folder` (empty: ours) reports the canary's race and not its twin's.
+// Nothing if the runtime in `folder` (empty: ours) reports the canary's race and not its twin's.
 std::optional<Error> canary_problem(const std::string& folder);
 
 }  // namespace deadheat::apps

@@ -5,7 +5,7 @@
 namespace deadheat::apps {
 
 const std::vector<CatalogEntry>& catalog() {
-  // Few headings: the whole must fit on a screen of 24 lines.
+  // Few headings: everything must fit on a screen of 24 lines.
   const char* const find = "find (check and proc also confirm, judge and report)";
   const char* const then = "confirm, report, validate in a fleet, look inside";
   static const std::vector<CatalogEntry> entries = {
@@ -37,7 +37,7 @@ std::string main_help() {
   std::string stage;
   for (const CatalogEntry& entry : catalog()) {
     if (entry.stage.empty()) continue;
-    // No blank lines: the whole must fit on a screen.
+    // No blank lines: everything must fit on one screen.
     if (entry.stage != stage) text += entry.stage + ":\n";
     stage = entry.stage;
     std::string line = "  " + entry.verb.name;

@@ -1,4 +1,4 @@
-// The verbs, in the order and under the headings in which people meet them.
+// The verbs, in the order and under the headings of the help.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,7 @@
 namespace deadheat::apps {
 
 struct CatalogEntry {
-  std::string stage;  // the heading in `deadheat --help`; empty: hidden (made for packagers)
+  std::string stage;  // the heading in `deadheat --help`; empty: hidden (for packagers)
   Verb verb;
 };
 

@@ -1,5 +1,5 @@
-// deadheat check: the whole job in one command. Find (a detecting run, and the hybrid engine over a
-// recorded one), confirm each candidate by scheduling, judge what it does, report.
+// deadheat check: the whole job in one command. Find (a detecting run, and the hybrid engine on a
+// recorded one), confirm each candidate by scheduling, judge its consequences, report.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -38,7 +38,7 @@ struct CheckArguments {
 
 constexpr std::array kSourceEndings = {".c", ".cc", ".cpp", ".cxx"};
 
-// A name promises nothing: a program, or a script with its first line, may be called x.c.
+// The name alone does not decide: a program, or a script with its first line, may be called x.c.
 bool is_program(const std::string& path) {
   char start[4] = {};
   const auto file = open_for_reading(path);
@@ -54,7 +54,7 @@ bool is_source(const fs::path& path) {
          fs::is_regular_file(path, error) && !is_program(path);
 }
 
-// The source that a word means, or nothing: the word itself, or the word without its ending.
+// The source file that a word refers to, or nothing: the word itself, or with its ending added.
 std::string source_of(const std::string& word) {
   if (is_source(word)) return word;
   std::error_code error;
@@ -64,7 +64,7 @@ std::string source_of(const std::string& word) {
   return {};
 }
 
-// Builds a source file into the folder that is kept.
+// Builds a source file in the folder that is kept.
 Result<std::string> build(const std::string& source, const CheckArguments& arguments,
                           const std::string& work) {
   const std::string program =
@@ -91,7 +91,7 @@ Result<std::string> build(const std::string& source, const CheckArguments& argum
   return Error{source + " does not build", ""};
 }
 
-// A trial that was directed at it failed, and is to be repeated.
+// A trial directed at it failed, and is repeatable.
 bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsFile& file) {
   const std::string key = schedule::candidate_key(finding.candidate);
   return std::any_of(file.findings.begin(), file.findings.end(), [&](const model::Finding& one) {
@@ -102,7 +102,7 @@ bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsF
   });
 }
 
-// Both orders of two locks or atomics are legal: only one that fails is worth a person's time.
+// Both orders of two locks or atomics are legal: only a failing one deserves attention.
 void drop_harmless_orders(model::FindingsFile& file) {
   const auto is_harmless = [&](const model::Finding& finding) {
     return finding.candidate.kind == model::CandidateKind::kOrder &&
@@ -134,7 +134,7 @@ int report(CheckArguments& arguments, const model::FindingsFile& file) {
   return verdict;
 }
 
-// What of the search there was no time for, here and in the report.
+// Reports, here and in the report, the parts of the search for which there was no time.
 void note_not_done(pipeline::Found& found) {
   for (const std::string& line : found.not_done) say("not done: %s\n", line.c_str());
   if (found.file.origins.empty()) return;
@@ -150,13 +150,13 @@ void note_not_done(pipeline::Found& found) {
 
 int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeBudget& budget) {
   say("confirming %zu\n", found.file.findings.size());
-  // Suspicions of a scan are many: two confirmers, and whoever proves one first.
+  // A scan has many suspicions: both confirmers try them, and the first proof counts.
   arguments.trials.validate = arguments.find.scan;
   const pipeline::Known known{.took_s = found.took_s,
                               .never_ended = found.timed_out && found.took_s == 0};
   auto outcome = confirm_findings(found.file, arguments.trials, arguments.output.findings, "check",
                                   budget, known);
-  if (!outcome) {  // a full disk, say: what was found before is not lost with it
+  if (!outcome) {  // for example a full disk: earlier findings are not lost
     report(arguments, found.file);
     return fail(outcome.error(), kCannotRun);
   }

@@ -1,5 +1,5 @@
 // The rows of `deadheat doctor`. A probe does a small piece of the real work on this machine and
-// looks at the answer: a detector that is switched off must not look like a clean bill of health.
+// checks the result: a detector that is switched off must not look healthy.
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -46,7 +46,7 @@ std::vector<Event> two_writes(bool ordered) {
   return {fork, first, second};
 }
 
-// The race must be found and its safe twin must not.
+// The race must be found, and its safe twin must not.
 std::optional<std::string> finds_race(EngineKind engine) {
   for (const bool ordered : {false, true}) {
     analysis::MemorySource source({two_writes(ordered), {}});
@@ -103,7 +103,7 @@ std::optional<std::string> writes_report() {
   return shown ? std::nullopt : std::optional<std::string>(kRebuild);
 }
 
-// The library must be there and be the right one: a program that finds another says nothing.
+// The library must exist and be the right one: a program that loads another reports nothing.
 std::optional<std::string> has_runtime(const char* mode) {
   const auto folder = pipeline::runtime_folder(mode);
   if (!folder) return folder.error().hint;
@@ -113,7 +113,7 @@ std::optional<std::string> has_runtime(const char* mode) {
   return "build it again: " + image.value()->path() + " has no hooks";
 }
 
-// The canary under the scheduler: it must say so, and must end.
+// Runs the canary under the scheduler, which must report its start and must end.
 std::optional<std::string> schedules_canary() {
   if (auto missing = has_runtime("schedule")) return missing;
   const auto work = WorkFolder::create();
@@ -148,7 +148,7 @@ std::optional<std::string> has_all_runtimes() {
   return std::nullopt;
 }
 
-// Not needed, but without it addresses differ from run to run, and so may executions.
+// Not required, but without it addresses differ from run to run, and so may executions.
 std::string replay_row() {
   const confirm::Children children;
   return children.same_addresses() ? "addresses are the same in every run"
@@ -156,7 +156,7 @@ std::string replay_row() {
                                      "which this container does not)";
 }
 
-// The name of a function whose address we know.
+// Looks up a function whose address is known.
 std::optional<std::string> names_functions() {
   Dl_info info{};
   if (::dladdr(reinterpret_cast<void*>(&::dladdr), &info) == 0) return kRebuild;
@@ -181,17 +181,27 @@ std::optional<std::string> finds_compiler() {
   return warning.empty() ? std::nullopt : std::optional("correct " + warning);
 }
 
-// LLVM is optional: without the pass everything works, and the row says what one would gain.
+// The compilers' plugins are optional: without them everything works, and the row says what one
+// would gain.
 std::string pass_row() {
   const auto folder = pipeline::runtime_folder("detect");
-  const bool there =
-      folder && ::access((folder.value() + "/../deadheat_pass.so").c_str(), R_OK) == 0;
-  return there
-             ? "clang 19 marks calls into code that is not instrumented"
-             : "without marks of calls into other code (optional: clang-19, llvm-19-dev, rebuild)";
+  if (!folder) return "without the compilers' plugins: the runtime is missing";
+  const auto there = [&](const std::string& name) {
+    return ::access((folder.value() + "/../" + name).c_str(), R_OK) == 0;
+  };
+  std::string with = there("deadheat_pass.so") ? "clang 19" : "";
+  for (int major = 10; major <= 16; ++major) {
+    const std::string gcc = "gcc-" + std::to_string(major);
+    if (!there(gcc + "/deadheat_gcc.so")) continue;
+    if (!with.empty()) with += ", ";
+    with += "gcc " + std::to_string(major);
+  }
+  return with.empty() ? "without marks of calls into other code (optional: gcc-12-plugin-dev, or "
+                        "clang-19 and llvm-19-dev; rebuild)"
+                      : "calls into code that is not instrumented are marked by " + with;
 }
 
-// So is the scanner: a machine without LLVM is whole in everything else.
+// The scanner is optional too: without LLVM, everything else works.
 std::string scan_row() {
   std::error_code error;
   const auto self = std::filesystem::read_symlink("/proc/self/exe", error);
@@ -200,7 +210,7 @@ std::string scan_row() {
              : "without the scanner (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
-// Optional too: building for validation takes clang 19, running what was built does not.
+// Also optional: building for validation requires clang 19, running the result does not.
 std::string validate_row() {
   const auto folder = pipeline::runtime_folder("validate");
   const bool there =
@@ -209,7 +219,7 @@ std::string validate_row() {
                : "without the plugin for --candidates (optional: clang-19, llvm-19-dev, rebuild)";
 }
 
-// The hive's libraries are optional: a machine without them is whole in everything else.
+// The hive's libraries are optional: without them, everything else works.
 std::string hive_row() {
 #ifdef DEADHEAT_HAS_HIVE
   return "the hive and its agent are built in";
@@ -225,7 +235,7 @@ std::optional<std::string> has_sandbox() {
          (sandbox.error().hint.empty() ? "" : ": " + sandbox.error().hint);
 }
 
-// Optional too: without it processes are recorded by ptrace.
+// Also optional: without it, ptrace records processes.
 std::string bpf_row() {
   const Status works = process::sources::check_bpf_source();
   if (works) return "the bpf source records at full speed";

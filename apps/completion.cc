@@ -1,4 +1,4 @@
-// `deadheat completion`: a shell's completion script, written from the same rows as the help.
+// `deadheat completion`: a shell's completion script, generated from the same rows as the help.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -10,7 +10,7 @@
 namespace deadheat::apps {
 namespace {
 
-// The words that may follow "deadheat trace cat": its options; or, for "deadheat trace", commands.
+// The words that may follow "deadheat trace cat": its options; for "deadheat trace": its commands.
 std::string words_after(const CLI::App& app) {
   std::vector<std::string> words;
   for (const CLI::App* sub : subcommands(app)) words.push_back(sub->get_name());

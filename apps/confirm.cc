@@ -1,4 +1,4 @@
-// deadheat confirm: makes the races of a findings file happen, or says what was tried.
+// deadheat confirm: makes the races of a findings file happen, or reports what was tried.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -28,7 +28,7 @@ int run_confirm(ConfirmArguments& arguments) {
   if (!candidates) return fail(candidates.error());
   model::FindingsFile& file = candidates->file;
   if (candidates->listed) model::set_program(file, arguments.trials.program.at(0));
-  // A list that somebody wrote is not replaced by findings.
+  // Never replace a user's own list by findings.
   if (arguments.output.findings.empty() && arguments.input != "-")
     arguments.output.findings = arguments.input + (candidates->listed ? ".findings.json" : "");
   const char* more = candidates->listed ? "deadheat confirm with the findings goes on from here"

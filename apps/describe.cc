@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t kDescriptionColumn = 28;
 
-// CLI11 names a type "TEXT:{hb,hybrid}" or "FILE"; people read "hb|hybrid" and "FILE".
+// CLI11 names a type "TEXT:{hb,hybrid}" or "FILE"; the help shows "hb|hybrid" and "FILE".
 void set_value(const std::string& type, OptionRow& row) {
   const size_t open = type.find('{');
   const size_t close = type.find('}', open == std::string::npos ? 0 : open);

@@ -1,5 +1,5 @@
-// What a verb's options are, as rows. The parser's own table is the only source: help, man pages,
-// shell completion, environment keys and "did you mean" all read these rows, so none can drift.
+// A verb's options as rows. The parser's own table is the only source: help, man pages, shell
+// completion, environment keys and "did you mean" all read these rows, so none can drift.
 #pragma once
 
 #include <string>
@@ -29,16 +29,16 @@ struct OptionRow {
 };
 
 OptionRow option_row(const CLI::Option& option);
-// The visible options in the order in which the verb added them, --help last.
+// The visible options in the verb's order, --help last.
 std::vector<OptionRow> option_rows(const CLI::App& app);
 std::vector<const CLI::App*> subcommands(const CLI::App& app);
 
 // "deadheat trace cat [options] TRACE"
 std::string usage_line(const CLI::App& app);
-// The whole help of a verb or of one of its commands; ends with its example.
+// The complete help of a verb or of one of its commands; ends with its example.
 std::string help_text(const CLI::App& app);
 
-// Words of `text` in lines of at most `width` columns, each after the first behind `indent` blanks.
+// Wraps `text` at `width` columns, indenting all lines but the first by `indent` blanks.
 std::string wrap(const std::string& text, size_t indent, size_t width = 80);
 
 }  // namespace deadheat::apps

@@ -1,4 +1,4 @@
-// What `deadheat doctor` asks: a row a capability, with a probe that tries the real thing.
+// The checks of `deadheat doctor`: one row per capability, with a probe that tries the real thing.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace deadheat::apps {
 struct Check {
   std::string verb;     // "analyze"; a verb may have several rows
   std::string ability;  // "find the race in a trace"
-  // Nothing when it works; otherwise the one thing to install, enable or be.
+  // Nothing if it works; otherwise the one thing to install, enable or change.
   std::function<std::optional<std::string>()> probe;
 };
 

@@ -1,5 +1,5 @@
 // deadheat hive ...: the list of races that a fleet works on (docs/guides/hive.md). This file has
-// the commands of whoever owns the database, and all options.
+// the commands of the database's owner, and all options.
 #include "apps/hive.h"
 
 #include <CLI/CLI.hpp>
@@ -158,7 +158,7 @@ int hive_serve(const HiveArguments& arguments) {
                  "give --tls-certificate and --tls-key, or --insecure behind a TLS proxy"});
   hive::server::ServiceOptions options;
   options.database = database_of(arguments);
-  // Each request has a store for itself. SQLite writes one at a time.
+  // Each request has its own store. SQLite allows one writer at a time.
   options.stores = hive::store::is_postgres(options.database) ? 8 : 2;
   options.polls_per_s = arguments.polls_per_s;
   options.secure_cookies = !arguments.certificate.empty();
@@ -182,7 +182,7 @@ int hive_serve(const HiveArguments& arguments) {
   std::printf("%s://%s:%u\n", arguments.certificate.empty() ? "http" : "https", listen.host.c_str(),
               (*server)->port());
   std::fflush(stdout);
-  // A hook that answers slowly holds up other hooks, nothing else.
+  // A slow hook delays only other hooks.
   std::thread hooks([&] {
     hive::http::Client client;
     client.authority = arguments.authority;
@@ -200,7 +200,7 @@ int hive_serve(const HiveArguments& arguments) {
 
 using Command = int (*)(const HiveArguments&);
 
-// One command with the options that all have: which database.
+// One command with the options common to all: which database.
 CLI::App* command(CLI::App& app, const char* name, const char* summary, HiveArguments& arguments,
                   bool remote, bool needs_program) {
   CLI::App* sub = app.add_subcommand(name, summary);

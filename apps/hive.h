@@ -1,4 +1,4 @@
-// What the commands of `deadheat hive` share: where the hive is, and how it is asked.
+// Shared by the commands of `deadheat hive`: where the hive is, and how to query it.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@
 namespace deadheat::apps {
 
 struct HiveArguments {
-  std::string database;                           // of a hive on this machine
-  std::string url, token, token_file, authority;  // of one elsewhere
+  std::string database;                           // of a local hive
+  std::string url, token, token_file, authority;  // of a remote one
   std::string program, label, role = "agent", input, output = "-", format = "text";
   std::string verdict, text, sort = "verdict", id, path, version, folder;
   std::string listen = "127.0.0.1:8700", certificate, key;
@@ -23,16 +23,16 @@ struct HiveArguments {
 };
 
 int64_t system_ms();
-// The database's path: the option, else hive.db in the user's data folder.
+// The database's path: the option, otherwise hive.db in the user's data folder.
 std::string database_of(const HiveArguments& arguments);
 Result<std::unique_ptr<hive::store::Store>> open_store(const HiveArguments& arguments, bool create);
-// One request to the hive at --hive, or to the database on this machine, of which the owner is
-// trusted. An answer that is no success is an Error.
+// One request to the hive at --hive, or to the local database, whose owner is trusted. An
+// unsuccessful response is an Error.
 Result<std::string> ask_hive(const HiveArguments& arguments, const std::string& method,
                              const std::string& path, const std::string& body = "");
 Result<std::string> token_of(const HiveArguments& arguments);
 
-// The same with the headers of the answer, whatever its status; bodies of builds are large.
+// The same with the response's headers, whatever its status; bodies of builds are large.
 Result<hive::http::Response> call_hive(const HiveArguments& arguments, hive::http::Request request);
 
 // apps/hive_build.cc: signed builds.

@@ -1,4 +1,4 @@
-// The verbs of the hive where it was built without its libraries: they say what is missing.
+// The verbs of the hive in a build without its libraries: they report what is missing.
 #include <CLI/CLI.hpp>
 
 #include "apps/verb.h"

@@ -1,4 +1,4 @@
-// deadheat hive push|list|show|export|status: people and CI at a hive, here or elsewhere.
+// deadheat hive push|list|show|export|status: for people and CI, with a local or remote hive.
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -22,8 +22,8 @@
 namespace deadheat::apps {
 namespace {
 
-// The owner of the file may do everything; his evidence counts as trusted. His token never leaves
-// the machine.
+// The owner of the file may do everything, and his evidence is trusted. His token never leaves the
+// machine.
 Result<std::string> local_token(hive::store::Store& store, const std::string& program) {
   constexpr char kId[] = "local";
   auto secret = store.secret("local " + program, hive::server::random_hex(32));
@@ -110,7 +110,7 @@ int64_t system_ms() {
 
 std::string database_of(const HiveArguments& arguments) {
   if (!arguments.database.empty()) return arguments.database;
-  // A URL may hold a password, and command lines are seen by everybody.
+  // A URL may contain a password, and command lines are visible to all users.
   if (const char* named = std::getenv("DEADHEAT_HIVE_DATABASE"); named != nullptr && *named != 0)
     return named;
   const char* data = std::getenv("XDG_DATA_HOME");
@@ -131,7 +131,7 @@ Result<std::unique_ptr<hive::store::Store>> open_store(const HiveArguments& argu
   return hive::store::Store::open(path, create, (uint64_t{random()} << 32) | random());
 }
 
-// Not on the command line if it can be helped: other users see it there.
+// Preferably not on the command line, which other users can see.
 Result<std::string> token_of(const HiveArguments& arguments) {
   if (!arguments.token_file.empty()) {
     constexpr uint64_t kMost = 4096;
@@ -162,8 +162,8 @@ Result<std::string> ask_hive(const HiveArguments& arguments, const std::string& 
 int hive_push(const HiveArguments& arguments) {
   const auto file = model::read_findings(arguments.input);
   if (!file) return fail(file.error());
-  // What the hive would refuse is refused here, with the file's name; origins (arguments, paths)
-  // stay.
+  // Refuses here, with the file's name, what the hive would refuse; origins (arguments, paths) are
+  // not sent.
   model::FindingsFile sent;
   sent.findings = file.value().findings;
   const std::string version =

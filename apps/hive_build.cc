@@ -1,7 +1,7 @@
-// deadheat hive key|build|builds|fetch: builds that the hive keeps and cannot forge. The private
-// key signs here; the hive stores bytes and signature; whoever fetches a build checks the signature
-// with a public key that did not come from the hive, and that the file has the build-id he asked
-// for.
+// deadheat hive key|build|builds|fetch: builds that the hive stores and cannot forge. The private
+// key signs here; the hive stores bytes and signature. Fetching a build verifies the signature
+// with a public key that did not come from the hive, and that the file has the requested
+// build-id.
 #include <unistd.h>
 
 #include <cstdio>
@@ -44,7 +44,7 @@ Error refusal(const hive::http::Response& response) {
           said ? said.value().hint : ""};
 }
 
-// The program that a token is for, or the one that was named.
+// The program of the token, or the one that was named.
 Result<std::string> program_named(const HiveArguments& arguments) {
   auto body = ask_hive(arguments, "GET", "/api/v1/status?brief=1");
   if (!body) return body.error();
@@ -125,7 +125,7 @@ int hive_fetch(const HiveArguments& arguments) {
                                                          hive::server::hash_of(response->body)),
                            header(*response, "Deadheat-Signature"));
   if (!verified) return fail(verified.error(), kCannotRun);
-  // Only what is verified gets the name; it is not made executable: that is the user's word.
+  // Only a verified file gets the name; making it executable is left to the user.
   const std::string partial = arguments.path + ".part." + std::to_string(::getpid());
   if (const Status written = write_file(partial, response->body, 0644); !written)
     return fail(written.error(), kCannotRun);

@@ -1,4 +1,4 @@
-// deadheat hive hook|hooks|unhook|owners|import: what surrounds the list of races.
+// deadheat hive hook|hooks|unhook|owners|import: commands around the list of races.
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -61,7 +61,7 @@ int hive_owners(const HiveArguments& arguments) {
   if (!rules) return fail(rules.error());
   std::string root = arguments.folder;
   if (root.empty()) {
-    // The file lies in the project's folder, or in one of those that GitHub and GitLab look into.
+    // The file is in the project's folder, or in one that GitHub and GitLab search.
     std::error_code error;
     fs::path folder = fs::canonical(arguments.input, error).parent_path();
     const std::string name = folder.filename().string();

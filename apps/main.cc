@@ -1,5 +1,5 @@
-// The one command: finds the verb, gives it its options from the command line, the environment and
-// the project file, and runs it. Whatever the user got wrong is one line on stderr and exit 2.
+// The one command: finds the verb, sets its options from the command line, the environment and the
+// project file, and runs it. Any user error is one line on stderr and exit 2.
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <cstdio>
@@ -64,7 +64,7 @@ std::vector<std::string> keys_of_all_verbs() {
   return all;
 }
 
-// Environment before project file: each fills only what is still unset.
+// Environment before project file: each sets only options that are still unset.
 Status apply_elsewhere(CLI::App& app, const std::vector<Setting>& environment) {
   std::vector<std::string> warnings;
   std::vector<Setting> project;

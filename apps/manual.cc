@@ -1,5 +1,5 @@
-// `deadheat man`: the man pages, written from the same rows as the help (apps/describe.h).
-// No date in them: the same sources give the same pages.
+// `deadheat man`: generates the man pages from the same rows as the help (apps/describe.h). They
+// contain no date: the same sources give the same pages.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
@@ -85,7 +85,7 @@ std::string main_page() {
   return text + kShared + example_section("deadheat analyze trace.std") + ".SH SEE ALSO\n" + also;
 }
 
-// deadheat-cc and deadheat-c++ take the options of the compiler that they stand in for.
+// deadheat-cc and deadheat-c++ accept the options of the compiler that they replace.
 std::string wrapper_page(const std::string& name, const std::string& variable) {
   std::string text = head(name, "compile and link for Deadheat, as gcc or clang would");
   text += ".SH SYNOPSIS\n.B " + roff(name) + "\n[options of gcc or clang] FILE...\n";
@@ -93,9 +93,10 @@ std::string wrapper_page(const std::string& name, const std::string& variable) {
       ".SH DESCRIPTION\n"
       "Stands in for the compiler: CC=deadheat\\-cc CXX=deadheat\\-c++. It becomes gcc or clang,\n"
       "with thread\\-sanitizer instrumentation added where it compiles, and Deadheat's runtime in\n"
-      "place of libtsan where it links. Everything else is the compiler's own. With clang 19 a\n"
-      "plugin also marks calls into code that is not instrumented and leaves out checks that\n"
-      "cannot matter (\\-Rpass=deadheat prints what it did).\n"
+      "place of libtsan where it links. Everything else is the compiler's own. A plugin, for\n"
+      "clang 19 and for the gcc that Deadheat was built with, also marks calls into code that\n"
+      "is not instrumented and leaves out checks that cannot matter (\\-Rpass=deadheat prints\n"
+      "what clang's did, \\-fplugin\\-arg\\-deadheat_gcc\\-remarks what gcc's did).\n"
       ".PP\n"
       "Not instrumented: \\-fno\\-sanitize=thread, \\-ffreestanding, and links with \\-nostdlib "
       "that\n"

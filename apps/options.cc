@@ -51,7 +51,7 @@ void set(CLI::Option& option, const std::vector<const Setting*>& settings) {
 
 std::string find_project_file(const std::string& directory, std::vector<std::string>& warnings) {
   std::error_code ignored;
-  // Without "." and "..": each folder is met once on the way up.
+  // Without "." and "..": each folder is visited once on the way up.
   std::filesystem::path folder = std::filesystem::weakly_canonical(directory, ignored);
   for (; !folder.empty(); folder = folder.parent_path()) {
     const std::filesystem::path path = folder / kProjectFile;

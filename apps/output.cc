@@ -1,6 +1,6 @@
-// Where reports go. Nothing is lost on the way: the findings file is written first, a baseline or
-// suppressions file that cannot be read does not stop the report, and every problem is one line on
-// stderr and exit code 2 at the end.
+// Where reports go. Nothing is lost on the way: the findings file is written first, an unreadable
+// baseline or suppressions file does not stop the report, and every problem is one line on stderr
+// and exit code 2 at the end.
 #include "apps/output.h"
 
 #include <sys/ioctl.h>
@@ -32,11 +32,11 @@ namespace fs = std::filesystem;
 constexpr const char* kFailOn[] = {"candidate", "race", "harm"};  // as report::FailOn
 constexpr const char* kIncompleteWord = "incomplete";
 constexpr uint64_t kMostSourceBytes =
-    8 << 20;  // generated sources are larger; nobody reads those in a report
+    8 << 20;  // generated sources are larger; a report does not need those
 
 struct Target {
   std::string format;
-  std::string path;  // "-" is stdout, or stderr where the verb says so
+  std::string path;  // "-" is stdout, or stderr if the verb says so
 };
 
 Result<std::vector<Target>> targets(const OutputOptions& options) {
@@ -60,7 +60,7 @@ Result<std::vector<Target>> targets(const OutputOptions& options) {
   return out;
 }
 
-// The enclosing git work tree, else the current directory: what paths in reports are relative to.
+// The enclosing git work tree, otherwise the current directory: the base of paths in reports.
 std::string source_root() {
   std::error_code error;
   const fs::path here = fs::current_path(error);
@@ -70,7 +70,7 @@ std::string source_root() {
   return here.string();
 }
 
-// Reads sources below the root only: a findings file from elsewhere must not pull other files of
+// Reads sources only below the root: a findings file from elsewhere must not pull other files of
 // this machine into a report that is passed on.
 std::optional<std::string> read_source(const std::string& root, const std::string& prefix,
                                        const std::string& path) {
@@ -101,7 +101,7 @@ int standard_fd(const OutputOptions& options) {
 }
 
 Status write_target(const Target& target, const OutputOptions& options, const std::string& text) {
-  // Asked for by name, "-" is standard output whatever the verb.
+  // Requested explicitly, "-" is standard output for every verb.
   const bool implied = target.path == "-" && options.outputs.empty() && options.formats.empty();
   if (implied && standard_fd(options) == STDERR_FILENO)
     return write_all(STDERR_FILENO, text, "standard error");
@@ -116,7 +116,7 @@ bool use_colour(const OutputOptions& options, const std::string& path) {
   return path == "-" && ::isatty(standard_fd(options)) == 1 && !is_set("NO_COLOR") && !dumb;
 }
 
-// A terminal's width as far as lines stay easy to read; elsewhere always the same.
+// A terminal's width as far as lines stay readable; elsewhere always the same.
 size_t text_width(const OutputOptions& options, const std::string& path) {
   constexpr size_t kUsual = 100, kMost = 140;
   winsize size{};

@@ -1,5 +1,5 @@
-// What every verb that produces findings shares: where the report goes, baseline, suppressions,
-// exit code.
+// Shared by every verb that produces findings: where the report goes, baseline, suppressions, exit
+// code.
 #pragma once
 
 #include <string>
@@ -26,7 +26,7 @@ struct OutputOptions {
   std::string colour = "auto";                        // --color auto|always|never
   std::string strip_prefix;                           // --strip-path-prefix
   int exit_code = 66;                                 // --exit-code for findings
-  report::FailOn fails = report::FailOn::kCandidate;  // the verb's own; --fail-on says otherwise
+  report::FailOn fails = report::FailOn::kCandidate;  // the verb's default; --fail-on overrides
   std::vector<std::string> fail_on;  // --fail-on candidate|race|harm|incomplete, repeatable
   // Where a report without -o goes. Standard output belongs to the program under test, if there is
   // one.
@@ -34,12 +34,12 @@ struct OutputOptions {
 };
 
 void add_output_options(CLI::App& app, OutputOptions& options);
-// Whether emit will know what to write and where: asked before an hour of work, not after it.
+// Whether emit can write its outputs: checked before an hour of work, not after it.
 Status check_output(const OutputOptions& options);
-// Applies baseline and suppressions, writes every report asked for, and returns the exit code.
+// Applies baseline and suppressions, writes every requested report, and returns the exit code.
 int emit(model::FindingsFile findings, const OutputOptions& options);
-// The exit code of a verb whose report gave `verdict`, where something else (the program, a
-// signal) has a say: only findings and unusable input come before it.
+// The exit code of a verb whose report gave `verdict`, if something else (the program, a signal)
+// also determines it: only findings and unusable input take precedence.
 int exit_code(int verdict, int otherwise);
 
 }  // namespace deadheat::apps

@@ -30,8 +30,8 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-// A folder of our own for a recording that the user did not name. It is made here, so that two
-// commands of the same second never choose the same one; what cannot be made, `record` reports.
+// A default folder for a recording that the user did not name. It is created here, so that two
+// commands in the same second never choose the same one; `record` reports a failure to create it.
 std::string claim_default_folder() {
   char name[64];
   const std::time_t now = std::time(nullptr);
@@ -52,13 +52,13 @@ std::string how_it_ended(const recording::RecordingInfo& info) {
   return "exit status " + std::to_string(info.status);
 }
 
-// The other runs take several times as long as the recording: beyond a quarter of the time, none of
-// them would come to anything. A short command on a busy machine has to get through all the same.
+// The other runs take several times as long as the recording: beyond a quarter of the time, they
+// could not be completed. But a short command on a busy machine must always get through.
 double most_for_recording_s(const TimeBudget& time) {
   constexpr double kPart = 0.25, kLargePart = 0.5, kShort_s = 5, kLeast_s = 0.5;
   const double most_s =
       std::max(time.share_s(kPart, TimeBudget::kNoLimit), time.share_s(kLargePart, kShort_s));
-  return std::max(most_s, kLeast_s);  // 0 would be no limit
+  return std::max(most_s, kLeast_s);  // 0 would mean no limit
 }
 
 Result<recording::RecordingInfo> record_command(ProcArguments& arguments,
@@ -225,8 +225,8 @@ CLI::App* add_sub(CLI::App& app, const char* name, const char* summary) {
   return sub;
 }
 
-// Races are found best in a run that ends well, and a command that races fails now and then. So a
-// short run that failed is recorded anew; if it fails each time, the last one has to do.
+// Races are found best in a successful run, but a command with races fails now and then. So a short
+// run that failed is recorded again; if it fails every time, the last recording is used.
 Result<recording::RecordingInfo> record_clean(ProcArguments& arguments) {
   constexpr int kMost = 4;
   constexpr double kShort_s = 10;
@@ -240,7 +240,7 @@ Result<recording::RecordingInfo> record_clean(ProcArguments& arguments) {
       return info;
     std::error_code failed;
     const bool has_input = fs::file_size(arguments.recording + "/stdin", failed) > 0 && !failed;
-    if (has_input) return info;  // it was read, and does not come again
+    if (has_input) return info;  // it was read, and cannot be read again
     fs::remove_all(arguments.recording, failed);
     if (failed) return info;
     std::fputs("deadheat: the run failed by itself: it is recorded once more\n", stderr);
@@ -264,7 +264,7 @@ int run_check(ProcArguments& arguments) {
         stderr);
   }
   const int own = info->timed_out ? 0 : own_code(*info);  // a server has to be cut off
-  // The other runs end when the checker does; it may need longer than the start that was recorded.
+  // The other runs end when the checker does, which may need longer than the recorded start.
   if (beside) arguments.timeout_s = 0;
   const int code = run_validate(arguments);
   return exit_code(code, own);

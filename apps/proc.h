@@ -1,4 +1,4 @@
-// What the parts of `deadheat proc` share.
+// Shared by the parts of `deadheat proc`.
 #pragma once
 
 #include <memory>
@@ -29,8 +29,8 @@ struct ProcArguments {
   int undisturbed = 4, jobs = 0, depth = 1;
   uint64_t branches = 0;
   double time_s = 0;
-  TimeBudget time{0};    // runs since the start of the command
-  bool cut_off = false;  // the recording, since the time is limited
+  TimeBudget time{0};    // running since the start of the command
+  bool cut_off = false;  // the recording, because the time is limited
   std::vector<std::string> checkers, beside;
   uint32_t most_memory_mb = 0;  // 0: half of the machine's
   bool verbose = false, restart = false;
@@ -45,15 +45,15 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments);
 int run_validate(ProcArguments& arguments);
 int run_proc_replay(ProcArguments& arguments);
 
-// No checker's code may be another user's (lib/base/trust.h).
+// No checker's code may belong to another user (lib/base/trust.h).
 Status check_checkers(const std::vector<std::string>& after,
                       const std::vector<std::string>& beside);
 
-// Where a recorded command may do less now than it did.
+// Warns about permissions that a recorded command had but now lacks.
 void say_missing_permissions(const process::recording::RecordingInfo& info,
                              const process::sandbox::Permissions& allowed);
 void say_problems(const std::vector<std::string>& problems);
-// What the command printed, where it would have printed it.
+// Shows the command's output where it would have appeared.
 void show_streams(const std::string& folder);
 
 }  // namespace deadheat::apps

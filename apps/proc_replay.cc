@@ -1,5 +1,5 @@
-// deadheat proc replay: a recording, or the failing order of a finding, once more; and whether the
-// failure came again.
+// deadheat proc replay: runs a recording, or the failing order of a finding, once more, and reports
+// whether the failure recurred.
 #include <cstdio>
 #include <filesystem>
 #include <optional>
@@ -28,11 +28,11 @@ namespace {
 namespace fs = std::filesystem;
 using namespace process;
 
-// The folder of a finding's failing order, from a findings file; the worst where several fit.
+// The folder of a finding's failing order, from a findings file; the worst if several match.
 Result<std::string> folder_of_finding(const std::string& path, const std::string& id) {
   const auto file = model::read_findings(path);
   if (!file) return file.error();
-  // The file names a folder whose command runs: only your own may choose one of yours.
+  // The file names a folder whose command runs: only your own file may choose one of yours.
   if (const std::string why = distrust(path); !why.empty())
     return Error{path + " " + why + ", and names the recording to run",
                  "say what is to be run: deadheat proc replay FOLDER, as the report names it"};
@@ -57,7 +57,7 @@ Result<std::string> folder_of_finding(const std::string& path, const std::string
                "run it where the report was made, or validate the recording again"};
 }
 
-// A folder as it is; "findings.json", "findings.json#DH-12ab34cd" or the two apart.
+// Accepts a folder; "findings.json"; "findings.json#DH-12ab34cd"; or file and id separately.
 Result<std::string> folder_of(const ProcArguments& arguments) {
   std::error_code failed;
   std::string path = arguments.recording, id = arguments.finding;
@@ -139,7 +139,7 @@ int judge_again(const trials::Target& target, const Finding& finding, const std:
   return now.empty() ? kNothingFound : kFinding;
 }
 
-// All calls can be as recorded, and a program still do something else between them.
+// All calls can be as recorded while the program behaves differently between them.
 std::string how_it_went(const replay::ReplayReport& replay, const std::string& difference) {
   if (!replay.reached) return replay.diverged;
   return difference.empty() ? "reproduced" : "it ended otherwise: " + difference;

@@ -80,14 +80,14 @@ model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Valida
   file.origins.push_back(std::move(origin));
   const std::string execution = fs::path(arguments.recording).filename().string();
   std::map<size_t, size_t>
-      others;  // orders that break the same, by the result that stands for them
+      others;  // orders with the same consequences, by the result that represents them
   for (const findings::Cause& cause : findings::causes_of(validation))
     others[cause.result] = cause.others;
   model::FindingSet set(file);
   for (size_t i = 0; i < validation.results.size(); ++i) {
     const trials::BranchResult& result = validation.results[i];
     const bool fails = result.harmful();
-    // Of deeper executions only those with a harmful order stay.
+    // Of deeper executions only those with a harmful order are kept.
     if (!result.ran || result.of == nullptr || (fails && !others.contains(i))) continue;
     model::Finding finding =
         findings::to_finding(result.of->recording, *result.of->model,
@@ -132,7 +132,7 @@ void list_branches(const trials::Validation& validation) {
   }
 }
 
-// Results of another build are not taken: it may judge otherwise.
+// Results of another build are not reused: it may judge differently.
 std::string this_build() {
   struct stat about = {};
   ::stat("/proc/self/exe", &about);
@@ -140,7 +140,7 @@ std::string this_build() {
          std::to_string(about.st_mtim.tv_sec) + "." + std::to_string(about.st_mtim.tv_nsec);
 }
 
-// The command that goes on where this one stopped: whatever results depend on, as it was given.
+// The command that continues from here, with all options that results depend on.
 std::string going_on(const ProcArguments& arguments) {
   const ProcArguments usual;
   std::vector<std::string> words = {"deadheat", "proc", "validate", arguments.recording};

@@ -1,4 +1,4 @@
-// Progress on stderr while something long runs: a live line on a terminal, nothing otherwise.
+// Progress on stderr during long operations: a live line on a terminal, nothing otherwise.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// deadheat record: runs a program and writes what its threads did to a trace for `analyze`.
+// deadheat record: runs a program and writes its threads' events to a trace for `analyze`.
 #include "lib/pipeline/record.h"
 
 #include <CLI/CLI.hpp>

@@ -1,4 +1,4 @@
-// deadheat replay: runs the trial of a finding again, from its seed, and says whether the same
+// deadheat replay: runs the trial of a finding again, from its seed, and reports whether the same
 // happened.
 #include <sys/personality.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ struct ReplayArguments {
 
 constexpr double kHang_s = 10;  // a hang is waited for as long as in a campaign
 
-// One execution that can be had again.
+// A repeatable execution.
 struct Recorded {
   const model::Finding* finding = nullptr;
   const model::Evidence* evidence = nullptr;
@@ -54,7 +54,7 @@ bool is_meant(const Recorded& one, const ReplayArguments& arguments) {
          arguments.id == model::display_id(one.finding->candidate);
 }
 
-// The most telling execution that fits: one that failed before one that only met, either before
+// Ranks executions: a failure before a mere meeting, and either before
 // none.
 int worth(const model::Evidence& evidence) {
   const bool met = evidence.outcome == model::Outcome::kRace;
@@ -62,7 +62,7 @@ int worth(const model::Evidence& evidence) {
          (evidence.repeat.empty() ? 0 : 1);
 }
 
-// A failure is shown by trials that were directed at other findings.
+// Trials that were directed at other findings show a failure.
 const model::Finding* directed_at(const model::FindingsFile& file, const Recorded& recorded) {
   if (recorded.finding->candidate.kind != model::CandidateKind::kFailure) return recorded.finding;
   for (const model::Finding& finding : file.findings)
@@ -135,7 +135,7 @@ std::string decision_words(const schedule::DecisionLog& log, size_t at,
          ", then T" + std::to_string(decision.chosen) + " of " + std::to_string(decision.enabled);
 }
 
-// Decision by decision against the log that the campaign kept.
+// Compares each decision with the log that the campaign stored.
 void compare_logs(const std::string& kept_path, const schedule::TrialResult& trial,
                   symbols::Symbolizer& symbolizer) {
   const auto kept = schedule::read_decisions(kept_path);
@@ -249,7 +249,7 @@ int replay(const ReplayArguments& arguments, const Recorded& recorded,
   return verdict == kNothingFound && stopped_by != 0 ? 128 + stopped_by : verdict;
 }
 
-// Both may be left out: what is no name of a finding is the program's.
+// Both may be omitted: a word that is not a finding's id belongs to the program.
 bool is_id(const std::string& word) {
   constexpr size_t kKeyLength = 16;
   return word.starts_with("DH-") ||
@@ -257,7 +257,7 @@ bool is_id(const std::string& word) {
           word.find_first_not_of("0123456789abcdef") == std::string::npos);
 }
 
-// The file names a program, which runs with your rights. Your own file may do that.
+// The file names a program, which runs with your rights. Only your own file may do that.
 Status may_run(const std::string& findings, const std::string& why,
                const std::vector<std::string>& program) {
   const std::string command = shell_quoted(program);
@@ -284,7 +284,7 @@ int run_replay(ReplayArguments& arguments) {
   if (!recorded) return fail(recorded.error());
   arguments.findings = std::filesystem::absolute(arguments.findings, error).string();
   auto options = pipeline::options_of(file.value(), recorded.value().how.campaign);
-  // Of what another user wrote, nothing but the finding counts if the program is given.
+  // From another user's file, only the finding is used if the program is given.
   const std::string distrusted = distrust(arguments.findings);
   if (!options || (!arguments.program.empty() && !distrusted.empty())) options.emplace();
   if (!arguments.program.empty()) options->program = arguments.program;

@@ -1,4 +1,4 @@
-// deadheat report: renders findings files, several of them as one.
+// deadheat report: renders findings files; several are merged.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
@@ -27,7 +27,7 @@ int run_report(const ReportArguments& arguments) {
       continue;
     }
     ++readable;
-    // A file merged before carries its origins along; each run is told once.
+    // A file that was merged before contains its origins; each run is listed once.
     for (model::Origin& origin : file->origins)
       if (std::find(all.origins.begin(), all.origins.end(), origin) == all.origins.end())
         all.origins.push_back(std::move(origin));

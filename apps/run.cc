@@ -20,7 +20,7 @@ struct RunArguments {
   OutputOptions output;
 };
 
-constexpr size_t kMostLines = 50;  // of races while the program runs; the report has them all
+constexpr size_t kMostLines = 50;  // of races during the run; the report has all
 
 class LiveLines {
  public:

@@ -1,4 +1,4 @@
-// --option KEY=VALUE: what a verb passes on to the runtime inside the program.
+// --option KEY=VALUE: options that a verb passes to the runtime inside the program.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace deadheat::apps {
 
-// "key=value" with a key that the runtime has.
+// Accepts "key=value" with a key of the runtime.
 Status check_runtime_option(const std::string& text);
 
 }  // namespace deadheat::apps

@@ -1,11 +1,12 @@
-// deadheat scan: race candidates of a whole program, from the bitcode in it. The work is done by
-// deadheat-scan, which alone is linked to LLVM; this file starts it and reports.
+// deadheat scan: race candidates of a whole program, from the bitcode in it. deadheat-scan, the
+// only program linked with LLVM, does the work; this file starts it and reports.
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <cerrno>
 #include <memory>
+#include <optional>
 
 #include "apps/output.h"
 #include "apps/verb.h"
@@ -22,6 +23,7 @@ struct ScanArguments {
   std::vector<std::string> inputs, models, entries;
   std::string facts, explain;
   uint64_t contexts = 12, inline_size = 40, most_checks = 2'000'000;
+  std::optional<uint64_t> pointer_work;
   double time_s = 300;
   bool merge_locks = false, no_own_objects = false;
   OutputOptions output;
@@ -38,6 +40,7 @@ std::vector<std::string> command_of(const ScanArguments& arguments, const std::s
   add("--contexts", std::to_string(arguments.contexts));
   add("--inline", std::to_string(arguments.inline_size));
   add("--most-checks", std::to_string(arguments.most_checks));
+  if (arguments.pointer_work) add("--pointer-work", std::to_string(*arguments.pointer_work));
   add("--time", std::to_string(arguments.time_s));
   if (arguments.merge_locks) words.emplace_back("--merge-locks");
   if (arguments.no_own_objects) words.emplace_back("--no-own-objects");
@@ -45,7 +48,7 @@ std::vector<std::string> command_of(const ScanArguments& arguments, const std::s
   return words;
 }
 
-// Its status; 128+n for a signal.
+// Returns its status; 128+n for a signal.
 Result<int> run_scanner(std::vector<std::string> words) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
@@ -62,7 +65,7 @@ Result<int> run_scanner(std::vector<std::string> words) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Only the finding with this display id: how it was concluded, in full.
+// Keeps only the finding with this display id: shows in full how it was concluded.
 int explain(model::FindingsFile& file, ScanArguments& arguments) {
   std::erase_if(file.findings, [&](const model::Finding& finding) {
     return model::display_id(finding.candidate) != arguments.explain;
@@ -106,6 +109,11 @@ void add_choices(CLI::App& app, ScanArguments& arguments) {
                  "pairs of accesses to one object that are compared; more are counted")
       ->type_name("N")
       ->check(CLI::Range(1, 1 << 30));
+  app.add_option(
+         "--pointer-work", arguments.pointer_work,
+         "steps after which pointers are followed in a coarser way, which adds candidates and "
+         "misses none")
+      ->type_name("N");
   app.add_option(
          "--time", arguments.time_s,
          "processor time in seconds after which steps are cut short: what is left out is said, and "

@@ -1,4 +1,4 @@
-// deadheat symbolize: fills in the names in the log of a program that was started bare.
+// deadheat symbolize: adds the names to the log of a program that was started without deadheat.
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -15,7 +15,7 @@
 namespace deadheat::apps {
 namespace {
 
-// A line of a log has a few hundred bytes. What is longer goes through in pieces.
+// A log line has a few hundred bytes. A longer one is processed in pieces.
 constexpr size_t kMostLine = 1 << 20;
 
 bool put(live::LogSymbolizer& symbolizer, const std::string& line) {
@@ -23,7 +23,7 @@ bool put(live::LogSymbolizer& symbolizer, const std::string& line) {
   return std::fwrite(out.data(), 1, out.size(), stdout) == out.size();
 }
 
-// Line by line: a log may be a pipe of a program that still runs.
+// Line by line: a log may be a pipe from a running program.
 Status symbolize(int fd, const std::string& name, live::LogSymbolizer& symbolizer) {
   std::string line;
   char buffer[1 << 16];

@@ -1,4 +1,4 @@
-// deadheat trace info|cat|convert: look inside a trace, and bring it from one form to another.
+// deadheat trace info|cat|convert: inspects a trace, and converts it to another format.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -40,7 +40,7 @@ void warn(std::span<const std::string> problems) {
   for (const std::string& line : problems) say("warning: %s\n", line.c_str());
 }
 
-// Names of threads, files and sites are the trace's own: none of them may drive a terminal.
+// Names of threads, files and sites come from the trace: none of them may control a terminal.
 void print(const std::string& text) {
   const std::string safe = printable_lines(text);
   std::fwrite(safe.data(), 1, safe.size(), stdout);
@@ -223,7 +223,7 @@ bool same_file(const std::string& a, const std::string& b) {
          first.st_dev == second.st_dev && first.st_ino == second.st_ino && S_ISREG(first.st_mode);
 }
 
-// The form that a file's name asks for, as reports do; empty: none.
+// The format implied by a file's name, as for reports; empty: none.
 std::string form_by_name(const std::string& path) {
   if (path.ends_with(".dht")) return "container";
   if (path.ends_with(".std")) return "std";

@@ -20,7 +20,7 @@ struct TrialOptions : pipeline::TrialOptions {
 
 void add_trial_options(CLI::App& app, TrialOptions& options);
 
-// A campaign with its status on stderr; see pipeline::confirm().
+// Runs a campaign with its status on stderr; see pipeline::confirm().
 Result<schedule::Outcome> confirm_findings(model::FindingsFile& file, const TrialOptions& options,
                                            const std::string& path, const std::string& verb,
                                            const TimeBudget& budget, const pipeline::Known& known);

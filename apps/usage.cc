@@ -26,7 +26,7 @@ std::vector<std::string> names_of(const std::vector<const CLI::App*>& apps) {
   return names;
 }
 
-// The row that an error message of CLI11 starts with ("--engine: ..."), or nullptr.
+// The row named at the start of a CLI11 error message ("--engine: ..."), or nullptr.
 const OptionRow* row_named(const std::string& name, const std::vector<OptionRow>& rows) {
   for (const OptionRow& row : rows) {
     if (row.long_name == name || row.short_name == name) return &row;
@@ -51,7 +51,7 @@ std::string after(const std::string& text, std::string_view mark) {
   return at == std::string::npos ? std::string() : text.substr(at + mark.size());
 }
 
-// Which value was refused, from CLI11's own sentence: it keeps the value nowhere else.
+// The refused value, extracted from CLI11's sentence: it is stored nowhere else.
 std::string refused_value(const std::string& message, const std::string& name) {
   const std::string converted = after(message, name + " = ");
   if (!converted.empty()) return converted;
@@ -96,15 +96,15 @@ const CLI::App& chosen(const CLI::App& app) {
 Error explain(const CLI::ParseError& error, const CLI::App& top) {
   const CLI::App& app = chosen(top);
   const std::string see = top.get_name() + " --help";
-  // CLI11 may complain first about what a mistyped flag left behind: the flag is the cause.
+  // CLI11 may complain first about the remains of a mistyped flag: the flag is the cause.
   const std::vector<std::string> left = top.remaining(true);
   const std::vector<std::string> commands = names_of(subcommands(app));
   const std::string all = "one of " + join(commands, ", ");
-  // What follows a mistyped command is its own, and says nothing.
+  // The words after a mistyped command belong to it and say nothing.
   if (!commands.empty() && !left.empty() && !left.front().starts_with('-'))
     return {unknown("command", left.front(), commands), all};
   for (const std::string& word : left) {
-    if (word == "--") break;  // what follows is another program's
+    if (word == "--") break;  // the rest belongs to another program
     if (word.size() < 2 || word[0] != '-') continue;
     const std::string name = word.substr(0, word.find('='));
     const std::vector<std::string> names = option_names(app);

@@ -1,4 +1,4 @@
-// Command lines that cannot be carried out, explained in one line with the nearest thing that can.
+// Explains unusable command lines in one line, with the nearest valid alternative.
 #pragma once
 
 #include <span>
@@ -17,7 +17,7 @@ namespace deadheat::apps {
 std::string unknown(const std::string& kind, const std::string& word,
                     std::span<const std::string> candidates);
 
-// The command that the words so far chose: the verb, or the deepest of its commands.
+// The command chosen so far: the verb, or the deepest of its commands.
 const CLI::App& chosen(const CLI::App& app);
 
 Error explain(const CLI::ParseError& error, const CLI::App& app);

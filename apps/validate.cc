@@ -1,5 +1,5 @@
-// deadheat validate: drives the candidates of a findings file through a program that was built for
-// them, run after run or while it serves, to verdicts.
+// deadheat validate: validates the candidates of a findings file in a program built for them, run
+// after run or while it serves.
 #include "lib/validate/validate.h"
 
 #include <CLI/CLI.hpp>
@@ -101,7 +101,7 @@ Result<validate::Options> options_from(const ValidateArguments& arguments) {
   return options;
 }
 
-// A production program that was not started by us gets a budget unless the user says otherwise.
+// A production program that we did not start gets a budget unless the user sets one.
 void be_gentle(ValidateArguments& arguments, const CLI::App& app) {
   if (arguments.process == 0) return;
   if (app.count("--budget") == 0) arguments.budget_percent = 2;
@@ -121,14 +121,14 @@ void add_origin(model::FindingsFile& file, const ValidateArguments& arguments,
   file.origins.push_back(std::move(origin));
 }
 
-// Whoever stops a program that hangs knows it: the watchdog that nobody had to set.
+// A user who stops a hanging program knows that it hangs: a watchdog that needs no configuration.
 bool ask_whether_it_misbehaved() {
   std::fputs("deadheat: did the program misbehave when you interrupted it? [y/N] ", stderr);
   const int answer = std::getchar();
   return answer == 'y' || answer == 'Y';
 }
 
-// The file, and on stdout how to start the program with it.
+// Writes the file, and prints how to start the program with it.
 int prepare(const ValidateArguments& arguments, const validate::Options& options,
             const model::FindingsFile& file) {
   std::error_code ignored;

@@ -1,4 +1,4 @@
-// A verb of the one command-line tool. Each verb is one file; main.cc lists them.
+// A verb of the command-line tool. Each verb is one file; catalog.cc lists them.
 #pragma once
 
 #include <functional>

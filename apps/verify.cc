@@ -1,5 +1,5 @@
-// deadheat verify: says what a binary was built of, and proves with a planted race that the runtime
-// it would run with reports one. A switched-off detector never looks like a pass.
+// deadheat verify: reports how a binary was built, and proves with a planted race that the runtime
+// it would run with detects one. A switched-off detector never looks like a pass.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
   pipeline::Launch what;
   what.command = {canary};
   if (safe) what.command.emplace_back("safe");
-  // Nothing of the user's: a suppression must not silence the canary.
+  // None of the user's settings: a suppression must not hide the canary.
   what.environment = {{"DEADHEAT_OPTIONS", "raw_path='" + name + "':exitcode=0"},
                       {"TSAN_OPTIONS", ""},
                       {"LD_PRELOAD", ""},
@@ -56,7 +56,7 @@ Result<size_t> races_of_canary(const std::string& canary, const std::string& fol
   return races;
 }
 
-// A binary for validation: its sites, and what became of them. There is no detection to prove.
+// A binary for validation: lists its sites and their fates. There is no detection to prove.
 int list_sites(const std::vector<validate::Built>& lists) {
   bool any = false;
   for (const validate::Built& built : lists) {

@@ -1,4 +1,4 @@
-// deadheat watch: collisions of threads in an unmodified program, also one that runs already.
+// deadheat watch: collisions of threads in an unmodified program, started or already running.
 #include <signal.h>
 #include <unistd.h>
 
@@ -33,7 +33,7 @@ struct WatchArguments {
   int process = 0;
   std::string budget = "3%";
   double delay_ms = 0.5;
-  double standstill_ms = -1;  // not given
+  double standstill_ms = -1;  // -1: not given
   std::string candidates, vmlinux;
   bool kernel = false, stop_at_first = false;
   const CLI::Option* delay = nullptr;  // whether it was given
@@ -83,7 +83,7 @@ sampler::WatchIdentity identity_of(const WatchArguments& arguments) {
   return identity;
 }
 
-// ptrace belongs to a thread: all of it happens in this one, and its end lets go of what is left.
+// ptrace belongs to a thread: this one does all the work, and its end releases the rest.
 void watch_target(WatchArguments& arguments, Watched& watched) {
   auto backend = arguments.program.empty() ? PtraceBackend::attach(arguments.process)
                                            : PtraceBackend::start(arguments.program, watched.code);
@@ -93,7 +93,7 @@ void watch_target(WatchArguments& arguments, Watched& watched) {
   }
   watched.backend = std::move(backend).value();
   sampler::SessionOptions options = arguments.session;
-  // Whoever runs already gets signals and begins threads meanwhile, and would stand for it.
+  // A running target gets signals and starts threads meanwhile, which would be delayed.
   options.first_patience_ms = arguments.program.empty() ? 50 : 500;
   options.chosen = [](const std::string& path) { return !places::is_runtime_module(path); };
   sampler::Announcer lines([](const std::string& line) { say("%s\n", line.c_str()); });
@@ -117,7 +117,7 @@ void say_figures(const sampler::SessionResult& result, const std::string& budget
         "(child processes are watched with -p)\n");
 }
 
-// A request to end that was meant for us alone ends the program that we started, too.
+// A request to end that reached only us also ends the program that we started.
 int end_of_program(const PtraceBackend& backend, const sampler::SessionResult& result) {
   if (result.interrupted && !backend.asked_by_person())
     ::kill(backend.process(), backend.asked_by());
@@ -182,7 +182,7 @@ int run_watch(WatchArguments& arguments) {
   if (!share) return fail(share.error());
   arguments.session.budget = share.value();
   arguments.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
-  // Who attaches has a service that others wait for; who starts a program looks for races in it.
+  // Attaching means a service that others wait for; starting a program means a search for races.
   constexpr double kAttachedMs = 5;
   if (arguments.standstill_ms < 0)
     arguments.standstill_ms =

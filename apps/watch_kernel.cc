@@ -1,4 +1,4 @@
-// deadheat watch --kernel: collisions of threads inside Linux, by the module of kernel/kmod.
+// deadheat watch --kernel: collisions of threads inside Linux, with the module of kernel/kmod.
 #include "apps/watch_kernel.h"
 
 #include <signal.h>
@@ -58,7 +58,7 @@ void say_figures(const sampler::KernelResult& result) {
       static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e7 / seconds);
 }
 
-// Signals that ask us to end are taken here, between two looks at the device.
+// Receives signals that ask us to end, between two looks at the device.
 bool wait_ms(const sigset_t& signals, uint64_t milliseconds) {
   const timespec time{static_cast<time_t>(milliseconds / 1000),
                       static_cast<long>(milliseconds % 1000 * 1'000'000)};
@@ -75,7 +75,7 @@ Result<sampler::KernelCode> kernel_code() {
   return sampler::KernelCode(std::move(symbols).value(), std::move(memory).value());
 }
 
-// What the kernel's own debug package installs.
+// The location used by the kernel's own debug package.
 std::string usual_image() {
   const std::string path = "/usr/lib/debug/boot/vmlinux-" + release();
   return ::access(path.c_str(), R_OK) == 0 ? path : std::string();

@@ -16,7 +16,7 @@ struct KernelWatch {
   uint64_t seed = 1;
   bool stop_at_first = false;
   std::string candidates;  // findings.json of another finder
-  std::string vmlinux;     // image with debug information; empty: where Debian puts it
+  std::string vmlinux;     // image with debug information; empty: Debian's location
 };
 
 int watch_kernel(const KernelWatch& wanted, const OutputOptions& output);

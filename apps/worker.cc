@@ -1,4 +1,4 @@
-// The worker of a campaign on a cluster. People have no use for it: `--on` starts it.
+// The worker of a campaign on a cluster, started by `--on`; not for direct use.
 #include "lib/confirm/worker.h"
 
 #include <CLI/CLI.hpp>

@@ -39,19 +39,19 @@ class Kernel:
 
 
 class Splash:
-    """One application of Splash-3, built by its own Makefile in a copy of its folder."""
+    """One program of Splash-3, built by its own Makefile in a copy of its folder (below codes/)."""
 
     def __init__(self, name, below, target, arguments):
         self.name, self.below, self.target, self.arguments = name, below, target, arguments
 
     def build(self, compiler, flags, splash, folder):
-        for part in ("codes/Makefile.config", "codes/pthread_macros", "codes/apps/" + self.below):
+        for part in ("codes/Makefile.config", "codes/pthread_macros", "codes/" + self.below):
             source, copy = os.path.join(splash, part), os.path.join(folder, part)
             os.makedirs(os.path.dirname(copy), exist_ok=True)
             (shutil.copytree if os.path.isdir(source) else shutil.copy)(source, copy)
         self.repair(os.path.join(folder, "codes/pthread_macros/pthread.m4.stougie"))
         words = " ".join((FLAGS, *flags))
-        call(["make", "-C", "codes/apps/" + self.below, "CC=" + " ".join(compiler), "CFLAGS=" + words], folder)
+        call(["make", "-C", "codes/" + self.below, "CC=" + " ".join(compiler), "CFLAGS=" + words], folder)
 
     def repair(self, macros):
         """At the end Splash-3 joins every thread, the calling one too, and clang's ThreadSanitizer stops with a failed check."""
@@ -63,9 +63,9 @@ class Splash:
             file.write(text.replace("while (aantal--)", "while (--aantal > 0)"))
 
     def start(self, folder, threads):
-        at = os.path.join(folder, "codes/apps", self.below)
+        at = os.path.join(folder, "codes", self.below)
         words, text = self.arguments(at, threads)
-        return [os.path.join(at, self.target), *words], text
+        return ["env", "-C", at, os.path.join(at, self.target), *words], text  # water reads a file of its folder
 
 
 def barnes(at, threads):
@@ -79,11 +79,23 @@ def fmm(at, threads):
         return [], file.read().replace("16384", "32768").encode()
 
 
-def ocean(_, threads):
-    return ["-n1026", f"-p{threads}"], b""
+def words(*arguments):
+    """Nothing but arguments; {threads} and {at}, the folder of the program, stand in them."""
+    return lambda at, threads: ([argument.format(at=at, threads=threads) for argument in arguments], b"")
+
+
+def water(at, threads):
+    with open(os.path.join(at, "inputs/n512-p1"), encoding="ascii") as file:
+        return [], file.read().replace("\n1 ", f"\n{threads} ").replace("  3   6", "  40   6").encode()  # more time steps
 
 
 PROGRAMS = (Kernel("matrix", "768"), Kernel("stencil", "512", "400"), Kernel("vectors", "16384", "4000"),
             Kernel("tree", "10000", "60"), Kernel("locks", "800000"), Kernel("solo", "1000000"),
-            Kernel("pool", "4000", language="cc"), Splash("fmm", "fmm", "FMM", fmm), Splash("barnes", "barnes", "BARNES", barnes),
-            Splash("ocean", "ocean/contiguous_partitions", "OCEAN", ocean))
+            Kernel("pool", "4000", language="cc"), Splash("fmm", "apps/fmm", "FMM", fmm), Splash("barnes", "apps/barnes", "BARNES", barnes),
+            Splash("ocean", "apps/ocean/contiguous_partitions", "OCEAN", words("-n1026", "-p{threads}")),
+            Splash("fft", "kernels/fft", "FFT", words("-m22", "-p{threads}")),
+            Splash("lu", "kernels/lu/contiguous_blocks", "LU", words("-n2048", "-p{threads}")),
+            Splash("radix", "kernels/radix", "RADIX", words("-n8388608", "-p{threads}")),
+            Splash("cholesky", "kernels/cholesky", "CHOLESKY", words("-p{threads}", "{at}/inputs/tk29.O")),
+            Splash("water_nsquared", "apps/water-nsquared", "WATER-NSQUARED", water),
+            Splash("water_spatial", "apps/water-spatial", "WATER-SPATIAL", water))

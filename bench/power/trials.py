@@ -6,9 +6,13 @@ import collections
 import json
 import os
 import shutil
-import signal
 import subprocess
+import sys
 import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+
+from limited import limited  # noqa: E402
 
 DEADLOCK = 75  # exit status of a trial that proved one
 REFUSED = 77
@@ -142,7 +146,7 @@ class Runner:
             pass
         environment = clean_environment(LD_LIBRARY_PATH=os.path.join(self.build.modes, "schedule"),
                                         DEADHEAT_OPTIONS=f"trial_path={request}:raw_path={raw}:exitcode=0")
-        status, stderr = ended(self.command, environment, self.timeout)
+        status, stderr = limited(self.command, self.timeout, env=environment)
         races, counters = [], {}
         with open(raw, encoding="utf-8", errors="replace") as file:
             for line in file:
@@ -154,16 +158,3 @@ class Runner:
         if status == REFUSED:
             raise Failed(f"{' '.join(self.command)}: the trial was refused: {stderr[-300:]}")
         return Trial(status, status is None, races, counters, stderr)
-
-
-def ended(command, environment, timeout):
-    """Exit status (negative: signal; None: it was stopped for its time) and standard error."""
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, env=environment,
-                               start_new_session=True)
-    try:
-        _, stderr = process.communicate(timeout=timeout)
-        return process.returncode, stderr.decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        _, stderr = process.communicate()
-        return None, stderr.decode("utf-8", "replace")

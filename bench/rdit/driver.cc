@@ -32,7 +32,7 @@ long compares;               // bumped inside the library's calls of our compara
 size_t largest_value;        // read at every write, written when it grows
 long written[kDatabases];    // between the threads of one database
 long started, finished;      // written once by each thread
-const char* first_database;  // set by whoever comes first
+const char* first_database;  // set by the first thread
 int report_every = 100;      // the main thread changes it while the others read it
 std::atomic<bool> wrong{false};
 

@@ -1,6 +1,6 @@
 // A client inside the server: preloaded, it starts a thread that connects to the server's own
 // socket and does what a script says. So both ends of every connection are in one process, and a
-// scheduler that decides who runs decides everything.
+// scheduler that decides which thread runs decides everything.
 //
 //   LD_PRELOAD=inner_client.so CLIENT_SOCKET=PATH CLIENT_SCRIPT=FILE SERVER ...
 //

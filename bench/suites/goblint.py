@@ -2,7 +2,7 @@
 
 A program is racy if any of its lines is labelled RACE, also where the label only records what that static analyser says
 (`RACE (imprecise ...)`): raw labels, corrected one by one in labels.csv. models.c stands for unknown inputs; kernel modules and
-programs with other functions that nobody defines do not link and are counted as that.
+programs with other undefined functions do not link and are counted as such.
 """
 import os
 import re

@@ -7,8 +7,11 @@ import csv
 import dataclasses
 import os
 import resource
-import signal
-import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.realpath(__file__)), ".."))
+
+from limited import limited  # noqa: E402
 
 MOST_PROCESSES = 4096  # of this user: a program that makes threads without end must not take the machine
 
@@ -37,14 +40,6 @@ def labels_of(suite):
 
 
 def shell(command, folder, seconds):
-    """Exit status (None: it was stopped) and what it wrote to standard error; what programs print is not kept. The whole group is stopped: programs fork."""
-    process = subprocess.Popen(["/bin/sh", "-c", command], cwd=folder, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                               stderr=subprocess.PIPE, start_new_session=True,
-                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES)))
-    try:
-        _, errors = process.communicate(timeout=seconds)
-        return process.returncode, errors.decode("utf-8", "replace")
-    except subprocess.TimeoutExpired:
-        os.killpg(process.pid, signal.SIGKILL)
-        _, errors = process.communicate()
-        return None, errors.decode("utf-8", "replace")
+    """Exit status (None: it was stopped) and what it wrote to standard error; what programs print is not kept."""
+    return limited(["/bin/sh", "-c", command], seconds, cwd=folder,
+                   preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_NPROC, (MOST_PROCESSES, MOST_PROCESSES)))

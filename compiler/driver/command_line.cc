@@ -41,7 +41,7 @@ Kind kind_of_file(std::string_view path) {
   return Kind::kLinker;
 }
 
-// `language` is the value of -x in force, empty or "none": by file name.
+// `language` is the current value of -x; empty or "none": decide by file name.
 Kind kind_of(std::string_view path, std::string_view language) {
   if (language.empty() || language == "none") return kind_of_file(path);
   if (language.starts_with("assembler")) return Kind::kAssembler;
@@ -74,8 +74,8 @@ bool lists_thread(std::string_view values) {
                      [](std::string_view part) { return part == "thread" || part == "all"; });
 }
 
-// Named by its year, or by its name before it had one. Without -std= the compilers that we have a
-// plugin for take an older one.
+// Named by its year, or by its earlier name. Without -std= the compilers for which we have a plugin
+// use an older standard.
 bool is_cxx20(std::string_view standard) {
   for (const std::string_view dialect : {"c++", "gnu++"})
     if (standard.starts_with(dialect))
@@ -119,7 +119,7 @@ class IntentReader {
         header_ = true;
         break;
       case Kind::kLinker:
-        // `-` and files without a known ending under -E are sources all the same.
+        // `-` and files without a known ending under -E are sources too.
         (word == "-" ? intent_.compiles : intent_.linker_input) = true;
         break;
     }

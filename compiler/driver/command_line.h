@@ -1,8 +1,8 @@
-// What a compiler command line asks for, as far as the wrapper must know: whether it compiles,
-// whether it links, and what the user said about sanitizers and libraries.
+// Reads what a compiler command line requests, as far as the wrapper must know: whether it
+// compiles, whether it links, and what the user said about sanitizers and libraries.
 //
-// Only questions whose answer changes what is added are asked; every other option is the real
-// compiler's business and is handed on untouched, known or not.
+// Only questions whose answer changes what is added are asked; every other option belongs to the
+// real compiler and is passed on unchanged, known or not.
 #pragma once
 
 #include <string>
@@ -48,7 +48,7 @@ std::vector<Word> expand_response_files(const std::vector<std::string>& argument
 Intent read_intent(const std::vector<Word>& words);
 
 // What remains of an option in a link with our runtime: -fsanitize=thread,undefined loses its
-// thread, -static-libtsan goes away. Empty: drop the word.
+// thread, -static-libtsan disappears. Empty: drop the word.
 std::string without_thread_sanitizer(const std::string& word, bool other_sanitizer);
 
 }  // namespace deadheat::driver

@@ -1,4 +1,4 @@
-// What the wrapper makes of command lines, without running any compiler (tests/compiler does).
+// The wrapper's treatment of command lines, without running a compiler (tests/compiler does that).
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 namespace deadheat::driver {
 namespace {
 
-Installation installed() { return {"/x/lib/deadheat", true, true, 19, 19, false}; }
+Installation installed() { return {"/x/lib/deadheat", true, true, 19, {12}, 19, false}; }
 
-Toolchain gcc() { return {{"gcc"}, "/usr/bin/gcc", Family::kGcc, ""}; }
+Toolchain gcc() { return {{"gcc"}, "/usr/bin/gcc-12", Family::kGcc, ""}; }
 Toolchain clang(const std::string& name = "clang-19") {
   return {{name}, "/nowhere/" + name, Family::kClang, ""};
 }
@@ -27,6 +27,7 @@ const std::string kFront =
     "-L/x/lib/deadheat -Wl,--push-state,--no-as-needed -ldeadheat -Wl,--pop-state ";
 const std::string kBack = " -Wl,-rpath,/x/lib/deadheat/detect -Wl,--enable-new-dtags";
 const std::string kPlugin = "-fpass-plugin=/x/lib/deadheat/deadheat_pass.so ";
+const std::string kGccPlugin = "-fplugin=/x/lib/deadheat/gcc-12/deadheat_gcc.so ";
 const std::string kSpecs = "-specs=/x/lib/deadheat/gcc.specs ";
 
 TEST(Plan, QuestionsAreHandedOn) {
@@ -36,16 +37,17 @@ TEST(Plan, QuestionsAreHandedOn) {
 }
 
 TEST(Plan, Compile) {
-  EXPECT_EQ(planned({"-c", "a.c"}, gcc()), "gcc -fsanitize=thread -c a.c -Wno-tsan");
+  EXPECT_EQ(planned({"-c", "a.c"}, gcc()),
+            "gcc " + kGccPlugin + "-fsanitize=thread -c a.c -Wno-tsan");
   EXPECT_EQ(planned({"-c", "a.c"}, clang()), "clang-19 " + kPlugin + "-fsanitize=thread -c a.c");
   EXPECT_EQ(planned({"-c", "a.c"}, clang("clang-18")), "clang-18 -fsanitize=thread -c a.c");
   EXPECT_EQ(planned({"-E", "-"}, clang()), "clang-19 -fsanitize=thread -E -");
-  EXPECT_EQ(planned({"a.h"}, gcc()), "gcc -fsanitize=thread a.h -Wno-tsan");
+  EXPECT_EQ(planned({"a.h"}, gcc()), "gcc " + kGccPlugin + "-fsanitize=thread a.h -Wno-tsan");
   EXPECT_EQ(planned({"-c", "-x", "c", "a.o"}, gcc()),
-            "gcc -fsanitize=thread -c -x c a.o -Wno-tsan");
+            "gcc " + kGccPlugin + "-fsanitize=thread -c -x c a.o -Wno-tsan");
   EXPECT_EQ(planned({"-E", "a.c"}, gcc()), "gcc -fsanitize=thread -E a.c");
   EXPECT_EQ(planned({"-Werror=tsan", "a.c"}, gcc()),
-            "gcc " + kSpecs + kFront + "-Werror=tsan a.c -Wno-tsan" + kBack);
+            "gcc " + kGccPlugin + kSpecs + kFront + "-Werror=tsan a.c -Wno-tsan" + kBack);
   EXPECT_EQ(planned({"-c", "-o", "a.c", "b.s"}, gcc()), "gcc -c -o a.c b.s");
 }
 
@@ -70,7 +72,7 @@ TEST(Plan, NotInstrumented) {
 
 TEST(Plan, Link) {
   EXPECT_EQ(planned({"a.o", "-o", "a"}, gcc()),
-            "gcc " + kSpecs + kFront + "a.o -o a -Wno-tsan" + kBack);
+            "gcc " + kGccPlugin + kSpecs + kFront + "a.o -o a -Wno-tsan" + kBack);
   EXPECT_EQ(planned({"a.o"}, clang()), "clang-19 " + kFront + "a.o" + kBack);
   EXPECT_EQ(planned({"a.c"}, clang()), "clang-19 " + kPlugin +
                                            "-fsanitize=thread -fno-sanitize-link-runtime " +

@@ -16,7 +16,7 @@
 namespace deadheat::driver {
 namespace {
 
-// Words that say where output goes or what to link, with and without a value in the next word.
+// Words that name the output or things to link, with and without a value in the next word.
 constexpr std::string_view kKeptWithValue[] = {
     "-o", "-MF",      "-MT",       "-MQ",      "-MJ",           "-l",      "-L", "-T", "-u",
     "-z", "-Xlinker", "-dumpbase", "-dumpdir", "-dumpbase-ext", "--output"};
@@ -88,7 +88,7 @@ Output run(const std::vector<std::string>& command) {
   return output;
 }
 
-// clang 19 does not know every option of gcc: those that it names are taken out.
+// clang 19 does not know every option of gcc: the ones that it rejects are removed.
 bool drop_unknown(const std::string& errors, std::vector<std::string>& command) {
   bool any = false;
   for (const std::string_view line : split(errors, '\n')) {
@@ -133,7 +133,7 @@ std::string in_memory(const std::string& text) {
   return "/proc/self/fd/" + std::to_string(fd);
 }
 
-// As C, for compilations whose assembler text the linker or the user sees first.
+// As C source, for compilations whose assembler text the linker or the user sees first.
 std::string as_source(const std::string& assembler) {
   std::string text = "__asm__(\n";
   for (const std::string_view line : split(assembler, '\n')) {
@@ -162,7 +162,7 @@ bool needs_second_compiler(const std::vector<std::string>& arguments, const Tool
   if (intent.asks_something || intent.syntax_only || !intent.compiles || intent.headers_only)
     return false;
   return toolchain.family != Family::kClang || installation.keeper_major == 0 ||
-         clang_major(toolchain) != installation.keeper_major;
+         compiler_major(toolchain) != installation.keeper_major;
 }
 
 void add_kept_bitcode(std::vector<std::string>& arguments, Language language) {

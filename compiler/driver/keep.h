@@ -1,8 +1,8 @@
-// --scan: bitcode that goes into the object beside the machine code (compiler/scan/frame.h).
+// --scan: stores bitcode in the object beside the machine code (compiler/scan/frame.h).
 //
-// clang 19 keeps it by a plugin, which plan.cc adds. With any other compiler clang 19 is run first,
-// only for its bitcode; without it, or where it fails, a frame says so and the build goes on in
-// silence: `deadheat scan` names the file and the reason.
+// With clang 19 a plugin, which plan.cc adds, stores it. With any other compiler clang 19 runs
+// first, only for its bitcode; if it is missing or fails, a frame records that and the build
+// continues silently: `deadheat scan` names the file and the reason.
 #pragma once
 
 #include <string>
@@ -19,7 +19,7 @@ bool take_scan_word(std::vector<std::string>& arguments);
 bool needs_second_compiler(const std::vector<std::string>& arguments, const Toolchain& toolchain,
                            const Installation& installation);
 
-// Compiles the sources for their bitcode and adds the words that hand it over.
+// Compiles the sources to bitcode and adds the words that embed it.
 void add_kept_bitcode(std::vector<std::string>& arguments, Language language);
 
 }  // namespace deadheat::driver

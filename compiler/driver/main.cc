@@ -1,8 +1,8 @@
-// deadheat-cc and deadheat-c++: stand in for gcc or clang, and become it.
+// deadheat-cc and deadheat-c++: replace gcc or clang in a build, and then exec them.
 //
-// One exec, no child process (but for --scan with another compiler than clang 19), no word of its
-// own unless something cannot be done. What is added to the command line is decided in plan.cc;
-// this file looks around and hands over.
+// One exec, no child process (except for --scan with compilers other than clang 19), no messages
+// unless something cannot be done. plan.cc decides what is added to the command line; this file
+// gathers its inputs and executes the result.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -14,14 +14,15 @@
 #include "compiler/driver/keep.h"
 #include "compiler/driver/plan.h"
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 
 namespace deadheat::driver {
 namespace {
 
 int fail(const std::string& name, const Error& error) {
-  std::fprintf(stderr, "%s: %s%s%s\n", name.c_str(), error.message.c_str(),
-               error.hint.empty() ? "" : "; ", error.hint.c_str());
+  std::fprintf(stderr, "%s: %s%s%s\n", name.c_str(), printable(error.message).c_str(),
+               error.hint.empty() ? "" : "; ", printable(error.hint).c_str());
   return 1;
 }
 
@@ -38,13 +39,17 @@ Installation look_around() {
   found.has_library = exists("libdeadheat.so");
   found.has_specs = exists("gcc.specs");
   found.plugin_major = exists("deadheat_pass.so") ? DEADHEAT_PASS_MAJOR : 0;
+  for (int major = 10; major <= 16; ++major) {
+    if (exists(("gcc-" + std::to_string(major) + "/deadheat_gcc.so").c_str()))
+      found.gcc_plugins.insert(major);
+  }
   found.keeper_major = exists("deadheat_keep.so") ? DEADHEAT_PASS_MAJOR : 0;
   found.validator_major = exists("deadheat_validate.so") ? DEADHEAT_PASS_MAJOR : 0;
   return found;
 }
 
-// Takes `--candidates FILE` or `--candidates=FILE` out of the words; DEADHEAT_CANDIDATES says the
-// same. The plugin reads the file by that variable, from wherever the compiler runs.
+// Removes `--candidates FILE` or `--candidates=FILE` from the words; DEADHEAT_CANDIDATES is
+// equivalent. The plugin finds the file through that variable, wherever the compiler runs.
 Result<std::string> take_candidates(std::vector<std::string>& arguments) {
   const char* wished = std::getenv("DEADHEAT_CANDIDATES");
   std::string path = wished == nullptr ? "" : wished;
@@ -114,7 +119,7 @@ int run(int argc, char** argv) {
   Result<Toolchain> toolchain = choose_toolchain(cxx ? Language::kCxx : Language::kC);
   if (!toolchain) return fail(name, toolchain.error());
   if (!toolchain->warning.empty())
-    std::fprintf(stderr, "%s: %s\n", name.c_str(), toolchain->warning.c_str());
+    std::fprintf(stderr, "%s: %s\n", name.c_str(), printable(toolchain->warning).c_str());
   Installation installation = look_around();
   std::vector<std::string> arguments(argv + 1, argv + argc);
   Result<std::string> candidates = take_candidates(arguments);
@@ -126,7 +131,7 @@ int run(int argc, char** argv) {
     add_kept_bitcode(arguments, cxx ? Language::kCxx : Language::kC);
   Result<Plan> plan = make_plan(arguments, toolchain.value(), installation);
   if (!plan) return fail(name, plan.error());
-  // ccache does not know what a pass plugin is: its content belongs to the key.
+  // ccache does not know pass plugins: their content must be part of the key.
   std::vector<std::string> plugins;
   if (plan->uses_plugin) plugins.push_back(installation.folder + "/deadheat_pass.so");
   if (plan->uses_keeper) plugins.push_back(installation.folder + "/deadheat_keep.so");

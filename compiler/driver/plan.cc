@@ -9,6 +9,18 @@ std::string plugin_path(const Installation& installation, bool cxx20) {
   return installation.folder + "/" + (cxx20 ? DEADHEAT_PASS_CXX20 : "deadheat_pass.so");
 }
 
+// Also in a link of objects only: link-time optimisation expands functions there, and the plugin
+// with them.
+void add_gcc_plugin(const Intent& intent, const Toolchain& toolchain,
+                    const Installation& installation, Plan& plan) {
+  if (toolchain.family != Family::kGcc || intent.syntax_only ||
+      installation.gcc_plugins.count(compiler_major(toolchain)) == 0)
+    return;
+  const std::string path = gcc_plugin_path(installation, compiler_major(toolchain));
+  plan.arguments.push_back("-fplugin=" + path);
+  if (intent.cxx20) plan.arguments.emplace_back("-fplugin-arg-deadheat_gcc-cxx20");
+}
+
 // A compilation that ends before the link can say what it means. One that goes on to the link must
 // instrument without the compiler's driver linking its own runtime: clang has an option for that,
 // which would take the runtime of other sanitizers away too: with them its front end is told
@@ -19,8 +31,9 @@ void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
                          const Installation& installation, Plan& plan) {
   std::vector<std::string>& out = plan.arguments;
   const bool clang = toolchain.family == Family::kClang;
+  add_gcc_plugin(intent, toolchain, installation, plan);
   if (intent.compiles && clang && !intent.syntax_only && installation.plugin_major > 0 &&
-      clang_major(toolchain) == installation.plugin_major) {
+      compiler_major(toolchain) == installation.plugin_major) {
     out.push_back("-fpass-plugin=" + plugin_path(installation, intent.cxx20));
     plan.uses_plugin = true;
   }
@@ -35,8 +48,8 @@ void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
   }
 }
 
-// Validation: the plugin does it all, with the places that debug information tells it; there is no
-// sanitizer in it. The user's own words follow and may say otherwise about debug information.
+// Validation: the plugin does everything, with the places from debug information; no sanitizer is
+// involved. The user's own words follow and may override the debug information options.
 void add_validation(const Intent& intent, const Installation& installation, Plan& plan) {
   if (!intent.compiles || intent.syntax_only) return;
   plan.arguments.push_back("-fpass-plugin=" + installation.folder + "/deadheat_validate.so");
@@ -44,9 +57,9 @@ void add_validation(const Intent& intent, const Installation& installation, Plan
   plan.uses_validator = true;
 }
 
-// gcc warns that the thread sanitizer's runtime does not know fences; ours does. Behind the user's
-// words, so that -Werror and -Werror=tsan do not end a build for it; in a link for its link-time
-// optimisation.
+// gcc warns that the thread sanitizer's runtime does not support fences; ours does. After the
+// user's words, so that -Werror and -Werror=tsan do not fail a build; in a link because of
+// link-time optimisation.
 void add_warnings(const Intent& intent, const Toolchain& toolchain, std::vector<std::string>& out) {
   if (toolchain.family == Family::kGcc && !intent.syntax_only &&
       (intent.compiles || intent.links()))
@@ -59,14 +72,14 @@ void add_keeper(const Intent& intent, const Toolchain& toolchain, const Installa
                 Plan& plan) {
   if (!installation.keeps_bitcode || !intent.compiles || intent.syntax_only ||
       toolchain.family != Family::kClang || installation.keeper_major == 0 ||
-      clang_major(toolchain) != installation.keeper_major)
+      compiler_major(toolchain) != installation.keeper_major)
     return;
   plan.arguments.push_back("-fpass-plugin=" + installation.folder + "/deadheat_keep.so");
   plan.arguments.emplace_back("-g");
   plan.uses_keeper = true;
 }
 
-// In front of everything: the first library that a program needs is the one whose interceptors win.
+// Before everything else: the interceptors of the first library that a program needs win.
 void add_library_front(const Installation& installation, std::vector<std::string>& out) {
   const bool validates = !installation.candidates.empty();
   out.push_back("-L" + installation.folder + (validates ? "/validate" : ""));
@@ -75,16 +88,16 @@ void add_library_front(const Installation& installation, std::vector<std::string
   out.emplace_back("-Wl,--pop-state");
 }
 
-// At the end: the program's own search paths come first, and a RUNPATH (not RPATH) it must be, or
-// LD_LIBRARY_PATH could not choose another mode.
+// At the end, so that the program's own search paths come first. It must be a RUNPATH (not RPATH),
+// or LD_LIBRARY_PATH could not select another mode.
 void add_library_back(const Installation& installation, std::vector<std::string>& out) {
   const bool validates = !installation.candidates.empty();
   out.push_back("-Wl,-rpath," + installation.folder + (validates ? "/validate" : "/detect"));
   out.emplace_back("-Wl,--enable-new-dtags");
 }
 
-// The user's words without what would link ThreadSanitizer's runtime. A response file is passed on
-// as it is unless a word of it changed.
+// The user's words without those that would link ThreadSanitizer's runtime. A response file is
+// passed unchanged unless one of its words changed.
 void add_user_words(const std::vector<std::string>& arguments, const std::vector<Word>& words,
                     const Intent& intent, Plan& plan) {
   size_t next = 0;
@@ -94,7 +107,7 @@ void add_user_words(const std::vector<std::string>& arguments, const std::vector
     for (; next < words.size() && words[next].origin == i; ++next) {
       std::string word = without_thread_sanitizer(words[next].text, intent.other_sanitizer);
       changed |= word != words[next].text;
-      // `-Xclang -fsanitize=thread` of the user's own: the pair would lose its second half.
+      // The user's own `-Xclang -fsanitize=thread`: the pair would lose its second half.
       const bool paired = next > 0 && words[next - 1].text == "-Xclang";
       if (paired) word = words[next].text;
       if (!word.empty() || words[next].text.empty()) kept.push_back(std::move(word));
@@ -114,6 +127,10 @@ void add_user_words(const std::vector<std::string>& arguments, const std::vector
 
 }  // namespace
 
+std::string gcc_plugin_path(const Installation& installation, int major) {
+  return installation.folder + "/gcc-" + std::to_string(major) + "/deadheat_gcc.so";
+}
+
 Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,
                        const Installation& installation) {
   const std::vector<Word> words = expand_response_files(arguments);
@@ -131,7 +148,7 @@ Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchai
   const bool validates = !installation.candidates.empty();
   if (validates && instruments && intent.compiles &&
       (toolchain.family != Family::kClang || installation.validator_major == 0 ||
-       clang_major(toolchain) != installation.validator_major))
+       compiler_major(toolchain) != installation.validator_major))
     return Error{
         "--candidates needs clang 19 and a Deadheat that was built with LLVM 19",
         "set DEADHEAT_CC=clang-19, or build without --candidates and use deadheat confirm"};

@@ -1,7 +1,8 @@
-// What the wrapper adds to a command line: instrumentation where it compiles, our runtime where it
-// links, nothing anywhere else. A pure function; main.cc does what it says.
+// Decides what the wrapper adds to a command line: instrumentation if it compiles, our runtime if
+// it links, nothing else. A pure function; main.cc executes the result.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -10,16 +11,17 @@
 
 namespace deadheat::driver {
 
-// What an installation has to offer, beside the wrapper in ../lib/deadheat.
+// What an installation provides in ../lib/deadheat, beside the wrapper.
 struct Installation {
-  std::string folder;           // .../lib/deadheat
-  bool has_library = false;     // libdeadheat.so
-  bool has_specs = false;       // gcc.specs
-  int plugin_major = 0;         // clang version that deadheat_pass.so was built for; 0: no plugin
-  int keeper_major = 0;         // the same of deadheat_keep.so, which keeps bitcode for scan
-  bool keeps_bitcode = false;   // --scan
-  int validator_major = 0;      // of deadheat_validate.so, which instruments candidates only
-  std::string candidates = {};  // --candidates FILE: build for validation; empty: for detection
+  std::string folder;        // .../lib/deadheat
+  bool has_library = false;  // libdeadheat.so
+  bool has_specs = false;    // gcc.specs
+  int plugin_major = 0;      // clang version that deadheat_pass.so was built for; 0: no plugin
+  std::set<int> gcc_plugins = {};  // the gccs that a plugin was built for
+  int keeper_major = 0;            // the same of deadheat_keep.so, which keeps bitcode for scan
+  bool keeps_bitcode = false;      // --scan
+  int validator_major = 0;         // of deadheat_validate.so, which instruments candidates only
+  std::string candidates = {};     // --candidates FILE: build for validation; empty: for detection
 };
 
 struct Plan {
@@ -35,6 +37,8 @@ struct Plan {
   bool uses_keeper = false;
   bool uses_validator = false;
 };
+
+std::string gcc_plugin_path(const Installation& installation, int major);
 
 Result<Plan> make_plan(const std::vector<std::string>& arguments, const Toolchain& toolchain,
                        const Installation& installation);

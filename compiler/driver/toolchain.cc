@@ -50,7 +50,7 @@ Family family_of(const std::string& program) {
   return version_line(program).find("clang") != std::string::npos ? Family::kClang : Family::kGcc;
 }
 
-// The wish in the environment for this language, derived from the other one if need be.
+// The choice in the environment for this language, derived from the other one if necessary.
 std::vector<std::string> wish(Language language, std::string& variable) {
   const bool cxx = language == Language::kCxx;
   variable = cxx ? "DEADHEAT_CXX" : "DEADHEAT_CC";
@@ -79,12 +79,12 @@ std::optional<Toolchain> resolve(std::vector<std::string> command) {
       return std::nullopt;
   }
   Toolchain toolchain;
-  // "gcc -m64" is a command too: the compiler is the last word that is no option.
+  // "gcc -m64" is a command too: the compiler is the last word that is not an option.
   for (const std::string& word : command) {
     if (word[0] != '-') toolchain.program = find_program(word).value_or(word);
   }
   toolchain.command = std::move(command);
-  // The wrapper itself, asked for its version, would ask again, and so on: it is refused below.
+  // Asking the wrapper itself for its version would recurse for ever: it is refused below.
   if (!is_this_wrapper(toolchain.program)) toolchain.family = family_of(toolchain.program);
   return toolchain;
 }
@@ -140,7 +140,7 @@ Result<Toolchain> choose_toolchain(Language language) {
   return std::move(*found);
 }
 
-int clang_major(const Toolchain& toolchain) {
+int compiler_major(const Toolchain& toolchain) {
   const auto number_after = [](const std::string& text, const std::string& mark) {
     const size_t at = text.rfind(mark);
     return at == std::string::npos ? 0 : std::atoi(text.c_str() + at + mark.size());
@@ -152,7 +152,9 @@ int clang_major(const Toolchain& toolchain) {
     const int major = number_after(text, mark);
     if (major > 0) return major;
   }
-  return number_after(version_line(toolchain.program), "version ");
+  // "Debian clang version 19.1.4 (3)", "gcc (Debian 12.2.0-14+deb12u1) 12.2.0"
+  return number_after(version_line(toolchain.program),
+                      toolchain.family == Family::kClang ? "version " : ") ");
 }
 
 }  // namespace deadheat::driver

@@ -1,4 +1,4 @@
-// Which real compiler the wrapper becomes.
+// Chooses the real compiler that the wrapper executes.
 //
 // DEADHEAT_CC / DEADHEAT_CXX name a command ("gcc-12", "ccache clang-19"); one of them alone names
 // the other too (gcc-12 gives g++-12). Without them: clang-19, clang, gcc, the first that is there.
@@ -19,17 +19,17 @@ struct Toolchain {
   std::vector<std::string> command;  // launcher words first ("ccache"), program last
   std::string program;               // path of the compiler itself
   Family family = Family::kGcc;
-  std::string warning;  // one line when the wish could not be met
+  std::string warning;  // one line if the choice could not be honoured
 };
 
 Result<Toolchain> choose_toolchain(Language language);
 
-// Major version of a clang, from its name or where it lives; asks the program only if neither
+// Major version of the compiler, from its name or where it lives; asks the program only if neither
 // tells.
-int clang_major(const Toolchain& toolchain);
+int compiler_major(const Toolchain& toolchain);
 
 std::optional<std::string> find_program(const std::string& name);  // in PATH; a path as it is
-// "gcc-12" to "g++-12" and back; nothing when the name has no counterpart.
+// "gcc-12" to "g++-12" and back; nothing if the name has no counterpart.
 std::optional<std::string> counterpart(const std::string& program, Language wanted);
 
 }  // namespace deadheat::driver

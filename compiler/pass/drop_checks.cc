@@ -1,20 +1,20 @@
-// Accesses whose check can find no race that another check does not find.
+// Drops checks that can find no race that another check does not find.
 //
 // Local: memory whose address never leaves the function (an automatic variable, or a block that is
 // allocated and freed here). Not "has not left yet": an early write can race with a reader that
 // gets the address later without synchronisation.
 //
-// Covered: on every path to the access, an access of the same bytes, no weaker (a read does not
-// cover a write), was checked, and nothing after it can have synchronised. Whoever races with the
-// second then races with the first: a conflicting access elsewhere that is ordered after the first
-// needs a release between the two, one that is ordered before the first is before the second as
-// well. Naively: for each pair, search all paths between; here one available-facts analysis over
-// the blocks does it, the facts being {base, offset, size, write}, keyed by SSA value and
-// forgotten where that value is defined anew (a loop's next turn). tests/compiler/pass holds
-// both ways: what must go, what must stay.
+// Covered: on every path to the access, an access of the same bytes that is at least as strong (a
+// read does not cover a write) was checked, and nothing after it can have synchronised. Any access
+// that races with the second then races with the first: a conflicting access elsewhere that is
+// ordered after the first requires a release between the two; one that is ordered before the first
+// is before the second as well. Naive: for each pair, search all paths between. Here one
+// available-facts analysis over the blocks does it: facts are {base, offset, size, write}, keyed by
+// SSA value and dropped where that value is redefined (a loop's next turn). tests/compiler/pass
+// tests both what must be dropped and what must stay.
 //
-// What is lost: a report names the covering access as its place, and a signal handler that
-// synchronises between the two is not seen (ThreadSanitizer's own pass does the same in a block).
+// The loss: a report shows the covering access as the site, and a signal handler that synchronises
+// between the two is missed (ThreadSanitizer's own pass does the same within a block).
 #include <llvm/ADT/BitVector.h>
 #include <llvm/ADT/DenseMap.h>
 #include <llvm/ADT/PostOrderIterator.h>
@@ -118,7 +118,7 @@ class Covered {
   }
 
  private:
-  // A write's fact comes with the read's, so that paths that know one of each still agree on it.
+  // A write's fact implies the read's, so that paths that know one of each still agree on it.
   void learn(llvm::Instruction& instruction) {
     const Access access = describe(instruction, layout_);
     access_[&instruction] = access;

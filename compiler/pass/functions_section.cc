@@ -1,11 +1,11 @@
 // Section deadheat_functions: an array of pointers to the instrumented functions of the object, and
-// a constructor that shows it to the runtime.
+// a constructor that registers it with the runtime.
 //
-// Of an inline function the linker keeps one copy, perhaps that of an object without
-// instrumentation. So the array does not name the function but a weak, hidden alias in the same
-// comdat: it goes away with its copy, and the entry becomes null.
+// The linker keeps one copy of an inline function, possibly that of an object without
+// instrumentation. So the array names not the function but a weak, hidden alias in the same comdat:
+// the alias disappears with its copy, and the entry becomes null.
 //
-// What this costs: --gc-sections keeps the functions that the array names.
+// The cost: --gc-sections keeps the functions that the array names.
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/ModuleUtils.h>

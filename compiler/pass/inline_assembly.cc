@@ -1,17 +1,17 @@
-// Locks written in inline assembly. What an assembly statement does to memory has no check, and
-// what it orders would be lost: everything that such a lock protects would look like a race.
+// Locks written in inline assembly. An assembly statement's memory accesses are not checked, and
+// its ordering would be lost: everything that such a lock protects would look like a race.
 //
 // A statement that may synchronise gets __tsan_release of each object that it can name (a memory
-// operand, or a pointer in a register) in front of it, and __tsan_acquire behind it:
+// operand, or a pointer in a register) before it, and __tsan_acquire after it:
 //   lock xchg ...       (an atomic operation, by its mnemonics): both
 //   any other one that stores to a memory operand and clobbers memory ("movb $0, %0", the usual
 //   unlock): release only
-// A fence without an operand (mfence, lock addl $0, (%rsp)) is a fence of the language's. This
-// takes too many statements for locks, and those that fail to lock for successful ones: it can hide
-// a race, never invent one.
+// A fence without an operand (mfence, lock addl $0, (%rsp)) is a fence of the language. A store
+// directly after an empty statement that clobbers memory (barrier(); lock = 0, which suffices on
+// x86-64) releases its target. This classifies too many statements as locks, and failed lock
+// attempts as successful: it can hide a race, never invent one.
 //
-// Not seen: an unlock that is a plain store behind an empty assembly statement (by the language it
-// is a race), assembly files, and all of it in code that gcc compiles.
+// Not seen: assembly files.
 #include <llvm/IR/Dominators.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
@@ -19,25 +19,16 @@
 #include <llvm/IR/Module.h>
 #include <llvm/Transforms/Utils/BasicBlockUtils.h>
 
+#include <string>
+
+#include "compiler/pass/assembly_text.h"
 #include "compiler/pass/passes.h"
 
 namespace deadheat::pass {
 namespace {
 
-enum class Meaning : uint8_t { kNothing, kStore, kAtomic, kFence };
-
-bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '_'; }
-
-// Whether a word of the text begins so ("xchg" is also in "lock cmpxchgl" and "xchgq").
-bool has_word(llvm::StringRef text, llvm::StringRef beginning) {
-  for (size_t at = text.find(beginning); at != llvm::StringRef::npos;
-       at = text.find(beginning, at + 1))
-    if (at == 0 || !is_letter(text[at - 1])) return true;
-  return false;
-}
-
 struct Statement {
-  Meaning meaning = Meaning::kNothing;
+  AssemblyMeaning meaning = AssemblyMeaning::kNothing;
   llvm::SmallVector<llvm::Value*, 4> objects;
 };
 
@@ -46,7 +37,6 @@ Statement read_statement(const llvm::CallBase& call) {
   const auto& assembly = *llvm::cast<llvm::InlineAsm>(call.getCalledOperand());
   Statement statement;
   const std::string text = llvm::StringRef(assembly.getAsmString()).trim().lower();
-  if (text.empty()) return statement;
   bool stores = false, clobbers = false;
   unsigned argument = 0;
   for (const llvm::InlineAsm::ConstraintInfo& operand : assembly.ParseConstraints()) {
@@ -59,14 +49,7 @@ Statement read_statement(const llvm::CallBase& call) {
     if (value->getType()->isPointerTy()) statement.objects.push_back(value);
     stores |= operand.Type == llvm::InlineAsm::isOutput && operand.isIndirect;
   }
-  const bool atomic = has_word(text, "lock") || has_word(text, "xchg") || has_word(text, "xadd");
-  const bool fence = has_word(text, "mfence") || atomic;
-  if (atomic && !statement.objects.empty())
-    statement.meaning = Meaning::kAtomic;
-  else if (fence)
-    statement.meaning = Meaning::kFence;
-  else if (stores && clobbers)
-    statement.meaning = Meaning::kStore;
+  statement.meaning = meaning_of_assembly(text, !statement.objects.empty(), stores, clobbers);
   return statement;
 }
 
@@ -75,16 +58,17 @@ class Orderer {
   explicit Orderer(llvm::Module& module) : module_(module) {}
 
   void order(llvm::CallBase& call, const Statement& statement) {
-    if (statement.meaning == Meaning::kFence) return fence(call);
+    if (statement.meaning == AssemblyMeaning::kFence) return fence(call);
+    if (statement.meaning == AssemblyMeaning::kBarrier) return release_next_store(call);
     for (llvm::Value* object : statement.objects) insert("__tsan_release", object, call);
-    if (statement.meaning != Meaning::kAtomic) return;
+    if (statement.meaning != AssemblyMeaning::kAtomic) return;
     for (llvm::Instruction* after : places_after(call))
       for (llvm::Value* object : statement.objects) insert("__tsan_acquire", object, *after);
   }
 
  private:
-  // Behind each way out. A branch (asm goto) has several; on the edge, so that no other way comes
-  // by.
+  // After each exit. A branch (asm goto) has several; on the edge, so that no other path passes
+  // it.
   static llvm::SmallVector<llvm::Instruction*, 2> places_after(llvm::CallBase& call) {
     if (!call.isTerminator()) return {&*std::next(call.getIterator())};
     llvm::SmallVector<llvm::Instruction*, 2> places;
@@ -100,6 +84,33 @@ class Orderer {
       if (edge != nullptr) places.push_back(&*edge->getFirstInsertionPt());
     }
     return places;
+  }
+
+  // The next thing that touches memory, if it is a store that others may see. Its check comes
+  // before the release, which orders the store itself too.
+  void release_next_store(llvm::CallBase& call) {
+    for (llvm::Instruction* next = call.getNextNonDebugInstruction(); next != nullptr;
+         next = next->getNextNonDebugInstruction()) {
+      if (auto* store = llvm::dyn_cast<llvm::StoreInst>(next)) {
+        llvm::Value* object = store->getPointerOperand();
+        if (store->isAtomic() || llvm::isa<llvm::AllocaInst>(object->stripInBoundsOffsets()))
+          return;
+        check(*store);
+        insert("__tsan_release", object, *store);
+        return;
+      }
+      if (next->mayReadOrWriteMemory()) return;
+    }
+  }
+
+  void check(llvm::StoreInst& store) {
+    const uint64_t size =
+        module_.getDataLayout().getTypeStoreSize(store.getValueOperand()->getType());
+    if (store.hasMetadata(llvm::LLVMContext::MD_nosanitize)) return;
+    if (size > 8 || !llvm::isPowerOf2_64(size)) return;
+    const std::string name = "__tsan_write" + std::to_string(size);
+    insert(name.c_str(), store.getPointerOperand(), store);
+    mark_ours(store);
   }
 
   void insert(const char* name, llvm::Value* object, llvm::Instruction& before) {
@@ -134,7 +145,8 @@ uint32_t order_inline_assembly(llvm::Function& function) {
     auto* call = llvm::dyn_cast<llvm::CallBase>(&instruction);
     if (call == nullptr || !call->isInlineAsm()) continue;
     Statement statement = read_statement(*call);
-    if (statement.meaning != Meaning::kNothing) found.emplace_back(call, std::move(statement));
+    if (statement.meaning != AssemblyMeaning::kNothing)
+      found.emplace_back(call, std::move(statement));
   }
   Orderer orderer(*function.getParent());
   for (auto& [call, statement] : found) orderer.order(*call, statement);

@@ -1,12 +1,12 @@
 // Inline functions that exist in several objects.
 //
-// Of an inline function the linker keeps one copy, perhaps that of an object without
-// instrumentation; then its synchronisation goes unseen even though this object has a body for it.
-// So a call to one is a call that may leave instrumented code, and the runtime decides by address.
+// The linker keeps one copy of an inline function, possibly that of an object without
+// instrumentation; then its synchronisation is invisible even though this object has a body for it.
+// So a call to one may leave instrumented code, and the runtime decides by address.
 //
 // Most inline functions neither synchronise nor call anything that does, whichever copy runs: calls
-// to them stay as they are. That is decided here from the bodies in this module, which all copies
-// share in meaning.
+// to them stay unchanged. This is decided here from the bodies in this module, because all copies
+// have the same meaning.
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/InstIterator.h>
 #include <llvm/IR/IntrinsicInst.h>

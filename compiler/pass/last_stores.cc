@@ -1,7 +1,7 @@
-// Since C++20 a relaxed store ends the release sequences of its own thread, too; in C and in older
-// C++ it continues them. ThreadSanitizer's call for a store does not say which, so those of C++20
-// are made here, with a bit in their order. The driver tells the language by the plugin's name: a
-// module does not know it.
+// Since C++20 a relaxed store also ends the release sequences of its own thread; in C and older C++
+// it continues them. ThreadSanitizer's store hook does not distinguish these, so the calls for
+// C++20 are created here, with a bit in their order. The driver passes the language through the
+// plugin's name, because a module does not know it.
 #include <dlfcn.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/Instructions.h>

@@ -1,25 +1,25 @@
 // One check for all accesses that an instruction of a loop makes.
 //
-// A loop that does not synchronise, whose number of turns is known when it begins, and an access in
-// it that is made in every turn at begin + turn * stride: before the loop
+// Requirements: a loop that does not synchronise, whose number of turns is known when it begins,
+// and an access in it that happens in every turn at begin + turn * stride. Before the loop
 //
 //   checked = turns >= least && __deadheat_loop(begin, stride, turns, size and kind)
 //
-// and in the loop `if (!checked)` in front of the access's own check. The runtime decides: where
-// every access counts (recording, schedules), it returns 0 and nothing changes.
+// and in the loop `if (!checked)` before the access's own check. The runtime decides: if every
+// access counts (recording, schedules), it returns 0 and nothing changes.
 //
-// Why nothing is lost or invented. All turns are made: the loop has one exit, at its end, and
+// Why nothing is lost or invented. All turns happen: the loop has one exit, at its end, and
 // nothing in it can leave it otherwise. All accesses belong to one tick of the thread, since
-// nothing in the loop synchronises; a check compares with what others did up to now, and what they
-// do while the loop runs is compared with the entries that it left. So the pairs that are found
-// unordered are the same; the runtime looks at the same bytes and keeps begin, stride, turns and
-// size, so that a report names the access, its address and size. A signal handler that synchronises
-// in the middle of the loop is not seen there (as in drop_checks.cc). tests/compiler/pass_test.py
-// has loops that must be taken and loops that must not; tests/programs/access/loop_*.c races in
-// them.
+// nothing in the loop synchronises. A check compares with other threads' accesses so far, and
+// their accesses during the loop are compared with the entries that it left. So the same pairs
+// are found unordered; the runtime checks the same bytes and stores begin, stride, turns and
+// size, so that a report gives the access, its address and size. A signal handler that
+// synchronises in the middle of the loop is missed (as in drop_checks.cc).
+// tests/compiler/pass_test.py has loops that must and must not be transformed;
+// tests/programs/access/loop_*.c has races in them.
 //
-// Accesses of one source line that are neighbours (a[i - 1], a[i], a[i + 1]; an unrolled loop) are
-// one check. A read of what the same turn writes needs none.
+// Adjacent accesses of one source line (a[i - 1], a[i], a[i + 1]; an unrolled loop) share one
+// check. A read of what the same turn writes needs none.
 #include <llvm/Analysis/AssumptionCache.h>
 #include <llvm/Analysis/LoopInfo.h>
 #include <llvm/Analysis/ScalarEvolution.h>
@@ -41,7 +41,7 @@
 namespace deadheat::pass {
 namespace {
 
-// Below so many accesses the one check costs as much as theirs.
+// Below this many accesses, the one check costs as much as theirs.
 constexpr uint64_t kLeastAccesses = 6;
 // Turns that a loop makes at least where its checks are replaced.
 constexpr uint64_t kLeastTurns = 2;
@@ -76,7 +76,7 @@ struct Plan {
   llvm::BasicBlock* preheader = nullptr;
 };
 
-// Values are computed before the loop: nothing that costs more than the check, or can trap.
+// The values are computed before the loop: nothing that costs more than the check, or can trap.
 bool cheap(const llvm::SCEV* value) {
   return !llvm::SCEVExprContains(value, [](const llvm::SCEV* part) {
     const auto* quotient = llvm::dyn_cast<llvm::SCEVUDivExpr>(part);
@@ -255,8 +255,8 @@ class LoopChecks {
     }
   }
 
-  // The copies of one access in an unrolled loop: k of them, each the k-th part of the stride after
-  // the one before.
+  // The copies of one access in an unrolled loop: k of them, each offset by the k-th part of the
+  // stride.
   void join_copies(llvm::SmallVector<Check>& checks) {
     for (size_t i = 0; i < checks.size(); ++i) {
       const Pattern first = checks[i].first;

@@ -10,11 +10,10 @@
 //   regions         calls that may leave instrumented code get begin and end
 //   functions       the section with the addresses of instrumented functions
 //
+//   inline checks   after ThreadSanitizer's pass: what most checks find, without a call
+//
 // They run where clang's own sanitizer passes do, just before them: what is left is instrumented by
 // ThreadSanitizer's pass as always. Everything inserted here carries !nosanitize.
-//
-// Room for later: with the runtime's bitcode at hand, the fast path of the hooks could be inlined
-// by another page after ThreadSanitizer's pass.
 #pragma once
 
 #include <llvm/ADT/SmallPtrSet.h>
@@ -36,7 +35,7 @@ namespace deadheat::pass {
 struct DropCounts {
   uint32_t accesses = 0;  // plain loads and stores looked at
   uint32_t locals = 0;    // dropped: memory that no other thread can know
-  uint32_t covered = 0;   // dropped: an earlier check says as much
+  uint32_t covered = 0;   // dropped: an earlier check is equivalent
 };
 
 bool instrumented(const llvm::Function& function);  // ThreadSanitizer's pass will work on it
@@ -47,7 +46,7 @@ bool compiles_cxx20();
 uint32_t mark_last_stores(llvm::Function& function);
 uint32_t order_inline_assembly(llvm::Function& function);
 DropCounts drop_checks(llvm::Function& function);
-// Between two accesses of a thread it may order one of them with what others do.
+// Whether, between two accesses of a thread, it may order one of them with other threads' accesses.
 bool may_synchronise(const llvm::Instruction& instruction);
 // A load or store that ThreadSanitizer's pass would check.
 bool is_plain_access(llvm::Instruction& instruction, const llvm::DataLayout& layout);
@@ -68,9 +67,12 @@ class InlineCopies {
 uint32_t mark_regions(llvm::Function& function, const llvm::TargetLibraryInfo& library,
                       const InlineCopies& copies);
 bool emit_functions_section(llvm::Module& module);
+bool inlines_checks();
+// In a function that ThreadSanitizer's pass has seen.
+uint32_t inline_checks(llvm::Function& function);
 
-// Functions that the runtime models or that touch no memory of the program in other threads' sight:
-// decided by name, from known_functions.inc and LLVM's own list of library functions.
+// Functions that the runtime models, or that touch no memory visible to other threads: decided by
+// name, from known_functions.inc and LLVM's own list of library functions.
 bool is_known_function(const llvm::Function& callee, const llvm::TargetLibraryInfo& library);
 
 }  // namespace deadheat::pass

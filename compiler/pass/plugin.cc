@@ -1,11 +1,12 @@
-// Where the plugin meets clang. At -O0 nothing is dropped: what the debugger shows is what is
-// checked.
-// `-Rpass=deadheat` prints what was done, a line a function.
+// Registers the passes with clang. At -O0 nothing is dropped: the checks match what
+// the debugger shows. `-Rpass=deadheat` prints what was done, one line per
+// function.
 #include <llvm/Analysis/OptimizationRemarkEmitter.h>
 #include <llvm/Analysis/TargetLibraryInfo.h>
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>
+#include <llvm/Transforms/Instrumentation/ThreadSanitizer.h>
 
 #include "compiler/pass/passes.h"
 
@@ -30,10 +31,29 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
       functions.invalidate(function, llvm::PreservedAnalyses::none());
     }
     emit_functions_section(module);
+    if (optimizing_ && inlines_checks()) run_inlining(module, functions);
     return llvm::PreservedAnalyses::none();
   }
 
  private:
+  // ThreadSanitizer's pass comes after ours: it runs from here first, and then finds that it is not
+  // wanted any more.
+  static void run_inlining(llvm::Module& module, llvm::FunctionAnalysisManager& functions) {
+    for (llvm::Function& function : module) {
+      if (!instrumented(function)) continue;
+      llvm::ThreadSanitizerPass().run(function, functions);
+      const uint32_t inlined = inline_checks(function);
+      function.addFnAttr(llvm::Attribute::DisableSanitizerInstrumentation);
+      functions.invalidate(function, llvm::PreservedAnalyses::none());
+      llvm::OptimizationRemarkEmitter remarks(&function);
+      remarks.emit([&] {
+        return llvm::OptimizationRemark("deadheat", "Inlined", &function)
+               << llvm::ore::NV("Function", &function) << ": inlined "
+               << llvm::ore::NV("Inlined", inlined);
+      });
+    }
+  }
+
   static llvm::TargetLibraryInfo library_of(llvm::Module& module,
                                             llvm::FunctionAnalysisManager& manager) {
     for (llvm::Function& function : module)

@@ -1,9 +1,9 @@
 // Marks calls that may leave instrumented code, for RDIT: abi/regions.h shows the compiled form.
 //
-// Whether the callee is instrumented is known only when the program runs. A direct call asks once
-// per callee and object and remembers in a byte; an indirect one remembers the last callee of its
-// site that needs no region. Calls whose callee is surely the one defined here, known by name,
-// inline assembly, noreturn or musttail are left alone: there is no "after" for the last two.
+// Only the running program knows whether the callee is instrumented. A direct call asks once per
+// callee and object and remembers the answer in a byte; an indirect one remembers the site's last
+// callee that needs no region. Unchanged: calls whose callee is certainly the one defined here or
+// known by name, inline assembly, noreturn and musttail calls (the last two have no "after").
 #include "abi/regions.h"
 
 #include <llvm/Analysis/TargetLibraryInfo.h>
@@ -70,7 +70,7 @@ class Marker {
     }
   }
 
-  // Exceptions arrive at pads that marked and other calls may share: the variable tells.
+  // Exceptions arrive at pads shared by marked and other calls: the variable distinguishes them.
   void finish() {
     for (llvm::BasicBlock* pad : pads_) {
       llvm::Instruction& first = *pad->getFirstInsertionPt();
@@ -143,8 +143,8 @@ class Marker {
     return count;
   }
 
-  // A pointer to a variable of this frame is passed as the variable with its size above the
-  // address: what lies beside it on the stack is not reachable through it.
+  // A pointer to a variable of this frame is passed as the variable, with its size above the
+  // address: its neighbours on the stack are not reachable through it.
   llvm::Value* with_size(llvm::IRBuilder<>& builder, llvm::Value* argument) {
     auto* variable = llvm::dyn_cast<llvm::AllocaInst>(llvm::getUnderlyingObject(argument));
     if (variable == nullptr || !variable->isStaticAlloca()) return argument;
@@ -157,7 +157,7 @@ class Marker {
     return builder.CreateIntToPtr(word, types_.getPtrTy());
   }
 
-  // The pointer that the call returned, itself or as the first one in a structure.
+  // The pointer that the call returned, directly or as the first one in a structure.
   llvm::Value* result_of(llvm::Instruction& after, llvm::CallBase& call) {
     llvm::Type* type = call.getType();
     if (type == types_.getPtrTy()) return &call;

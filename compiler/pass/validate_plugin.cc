@@ -1,5 +1,5 @@
-// clang's plugin behind `deadheat-cc --candidates`. The candidates are read from the file that
-// DEADHEAT_CANDIDATES names; the driver sets it.
+// clang's plugin behind `deadheat-cc --candidates`. It reads the candidates from the file named by
+// DEADHEAT_CANDIDATES, which the driver sets.
 #include <llvm/IR/Module.h>
 #include <llvm/Passes/PassBuilder.h>
 #include <llvm/Passes/PassPlugin.h>

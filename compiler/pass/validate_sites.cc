@@ -10,6 +10,7 @@
 #include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Module.h>
 
+#include <filesystem>
 #include <fstream>
 #include <set>
 
@@ -113,13 +114,18 @@ bool fits(const Reach& reach, AccessKind kind) {
   }
 }
 
-// The lines of the sources, read when they are asked for; a file that is not there has none.
+// The lines of the sources, read when they are asked for; a file that is not there has none. A
+// #line may name any file: of a device or a pipe nothing is read.
 class SourceLines {
  public:
   std::string text(const std::string& path, uint32_t line) {
     auto [at, added] = files_.try_emplace(path);
     if (added) {
-      std::ifstream file(path);
+      std::error_code error;
+      std::ifstream file;
+      if (std::filesystem::is_regular_file(path, error) &&
+          std::filesystem::file_size(path, error) <= kLongestSource)
+        file.open(path);
       for (std::string one; std::getline(file, one) && at->second.size() < 1'000'000;)
         at->second.push_back(one);
     }
@@ -127,6 +133,7 @@ class SourceLines {
   }
 
  private:
+  static constexpr uint64_t kLongestSource = uint64_t{1} << 28;
   std::map<std::string, std::vector<std::string>> files_;
 };
 
@@ -206,8 +213,8 @@ class Finder {
   }
 
  private:
-  // The sites of one function, and those of its file that name no function (FILE:LINE). Looked up
-  // once a scope: a long list in a large file would otherwise be compared with every instruction.
+  // The sites of one function, and those of its file without a function (FILE:LINE). Looked up once
+  // per scope: otherwise a long list would be compared with every instruction of a large file.
   struct Listed {
     const std::vector<uint32_t>*named = nullptr, *plain = nullptr;
   };
@@ -232,7 +239,7 @@ class Finder {
     return only_waits(instruction, llvm::LoopInfo(tree), Sleeping::kIsWork);
   }
 
-  // A place without a function means its line and nothing near it.
+  // A site without a function matches only its exact line.
   static Match match_plain(const model::Site& here, const model::Site& wanted) {
     const bool ends = here.file == wanted.file || here.file.ends_with("/" + wanted.file);
     const bool column = wanted.column == 0 || wanted.column == here.column;
@@ -260,7 +267,7 @@ class Finder {
     }
   }
 
-  // The function is compiled here, its access is not.
+  // The function is compiled here, but its access is not.
   void mark_gone(llvm::Module& module, FoundSites& found) {
     llvm::DebugInfoFinder info;
     info.processModule(module);

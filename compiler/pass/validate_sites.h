@@ -1,8 +1,8 @@
-// Which instructions of a module are sites of the candidates that the program is built to validate.
+// Finds the instructions of a module that are sites of the candidates to validate.
 //
-// The candidates come from another build: a site is found again by its identity (lib/model), its
-// kind of access, and, where several accesses of the module would do, the best of them: the same
-// place, else the same line, else the nearest line in the same function.
+// The candidates come from another build: a site is located by its identity (lib/model), its kind
+// of access and, if several accesses of the module match, the best of them: the same place,
+// otherwise the same line, otherwise the nearest line in the same function.
 #pragma once
 
 #include <llvm/ADT/MapVector.h>
@@ -37,7 +37,7 @@ struct Check {
 };
 
 struct SiteFate {
-  uint32_t fate = 0;  // DHV_FATE_*; 0: nothing of this module
+  uint32_t fate = 0;  // DHV_FATE_*; 0: not in this module
   uint32_t line = 0, count = 0;
 };
 

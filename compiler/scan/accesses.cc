@@ -14,7 +14,7 @@ AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths)
   find_escapes();
 }
 
-// All that is reachable from these objects.
+// Everything reachable from these objects.
 void AccessFinder::close(std::set<ObjectId>& objects) {
   const Locations& locations = points_to_.locations();
   std::vector<ObjectId> work(objects.begin(), objects.end());
@@ -58,7 +58,7 @@ void AccessFinder::find_escapes() {
 
 namespace {
 
-// Calls that touch what the pointers in their second argument mean, which no clause can say.
+// Calls that access the targets of pointers in their second argument, which no clause can express.
 bool takes_vector(const llvm::CallBase& call) {
   const llvm::Function* callee = call.getCalledFunction();
   if (callee == nullptr || !callee->isDeclaration() || call.arg_size() < 2) return false;
@@ -209,7 +209,7 @@ bool AccessFinder::is_fresh(const llvm::Value* value, const llvm::Instruction* a
   return given == nullptr;
 }
 
-// Whether nobody else can meet this access, whatever the context.
+// Whether no other thread can conflict with this access, whatever the context.
 Proof AccessFinder::judge(Access& access) {
   const Locations& locations = points_to_.locations();
   bool constant = true, local = true, hidden = true, any = false;

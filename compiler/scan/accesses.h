@@ -1,5 +1,5 @@
 // The memory accesses of a function: loads, stores, atomics, and what library functions do to their
-// arguments. Those that nobody else can see are left out and counted by reason (facts.h).
+// arguments. Accesses invisible to other threads are omitted and counted by reason (facts.h).
 #pragma once
 
 #include <llvm/IR/Instructions.h>
@@ -21,9 +21,9 @@ struct Access {
   PathId path = kNoPath;
   uint64_t size = 0;    // 0: unknown, to the end of the object
   bool varies = false;  // an array element by an index that is no constant
-  bool sync = false;    // use of a lock or condition: only freeing it meanwhile is a race
+  bool sync = false;    // use of a lock or condition: only a concurrent free is a race
   bool spins = false;   // the loop around it only waits for this
-  // Bit i: nobody else sees it while argument i of the function is fresh; allocated here: kFresh.
+  // Bit i: invisible to others while argument i of the function is fresh; allocated here: kFresh.
   int fresh_argument = -1;
 };
 
@@ -35,26 +35,26 @@ class AccessFinder {
   const std::vector<Access>& find(const llvm::Function& function);
   Proof proof_of(const llvm::Instruction* instruction) const;
   const std::map<const llvm::Instruction*, Proof>& proofs() const { return proofs_; }
-  // Whether other threads can reach an object: through globals, or only as what a thread was given.
+  // Whether other threads can reach an object: through globals, or only as a thread's argument.
   bool escapes(ObjectId object) const { return escaped_.count(object) > 0; }
   bool escapes_through_global(ObjectId object) const { return global_.count(object) > 0; }
-  // Whether code without bitcode can reach it, or calls it in a thread of its own choice: nothing
-  // is proven of those.
+  // Whether code without bitcode can reach it, or calls it in an arbitrary thread: nothing is
+  // proven about those.
   bool is_exposed(ObjectId object) const { return exposed_.count(object) > 0; }
   bool is_exposed(const llvm::Function* function) const { return foreign_.count(function) > 0; }
   bool touches_exposed(const llvm::Value* pointer);
   // An access to these objects is in no pair because they were not published yet. How they are
-  // published is not looked at, so nothing is proven of any access to them.
+  // published is not analysed, so nothing is proven about accesses to them.
   void assume_fresh(const llvm::Value* pointer);
   bool touches_assumed(const llvm::Value* pointer);
-  // Whether `call` gives argument `number` to nobody else before it returns.
+  // Whether `call` passes argument `number` to no other thread before it returns.
   bool keeps_private(const llvm::CallBase& call, unsigned number);
   // Whether the object behind `value` is private at `at`: made in this function, or the given
   // argument.
   bool is_fresh(const llvm::Value* value, const llvm::Instruction* at, int& argument);
 
  private:
-  // Where a pointer becomes known to others, and the blocks that run after that.
+  // Where a pointer becomes known to other threads, and the blocks that run after that.
   struct Leaks {
     std::vector<const llvm::Instruction*> at;
     std::set<const llvm::BasicBlock*> after;
@@ -77,7 +77,7 @@ class AccessFinder {
   std::map<std::pair<const llvm::Function*, unsigned>, bool> argument_leaks_;
   std::map<const llvm::Instruction*, Proof> proofs_;
   std::map<const llvm::Function*, std::vector<Access>> found_;
-  uint64_t nowhere_ = 0;  // accesses through pointers of which nothing is known
+  uint64_t nowhere_ = 0;  // accesses through pointers about which nothing is known
 
  public:
   uint64_t nowhere() const { return nowhere_; }

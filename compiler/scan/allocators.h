@@ -1,14 +1,14 @@
-// Functions of the program itself that hand out memory, and those that take it back.
+// The program's own functions that allocate memory, and those that free it.
 //
-// Each call of such a function is an allocation site of its own, as a call of malloc is. Without
-// that, all blocks of a program with an allocator of its own (a pool, a free list, statistics, a
-// table of function pointers in front of malloc) are one object, and every pointer means
+// Each call of such a function is a separate allocation site, like a call of malloc. Otherwise
+// all blocks of a program with its own allocator (a pool, a free list, statistics, a table of
+// function pointers in front of malloc) would be one object, and every pointer would point to
 // everything.
 //
-// Two rules. A function that only passes on what it has allocated is a wrapper. And one that is
-// called so ("alloc" in its name) and returns `void *` or `char *` is taken for an allocator
-// whatever it does inside; one with "free" in its name that returns nothing takes back its last
-// `void *`. What may be missed: a race between two users of one recycled block, as with malloc.
+// Two rules. A function that only returns what it has allocated is a wrapper. And a function with
+// "alloc" in its name that returns `void *` or `char *` counts as an allocator whatever it does
+// inside; one with "free" in its name that returns nothing frees its last `void *`. This may miss
+// a race between two users of one recycled block, as with malloc.
 #pragma once
 
 #include <llvm/IR/Function.h>

@@ -1,5 +1,5 @@
-// How long a scan may take, in processor time: so that its result does not depend on what else
-// runs. What a phase leaves out when the time is over is counted there.
+// The limit for a scan, in processor time, so that its result does not depend on the machine's
+// load. What a phase omits when the time is over is counted there.
 #pragma once
 
 #include <ctime>

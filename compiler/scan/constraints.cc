@@ -141,13 +141,15 @@ void ConstraintBuilder::visitLoadInst(llvm::LoadInst& load) {
   const Node pointer =
       result_.node(load.getPointerOperand());  // made now: constants need solving too
   if (!carries_pointers(load.getType())) return;
-  Node value = result_.node(&load);
-  if (llvm::StructType* type = taken_for(load)) {
-    const Node any = solver_.add_node();
-    solver_.step(value, any, 0, 0, false, type);
-    value = any;
-  }
-  transfer(value, pointer, load.getType(), load.getAlign(), false);
+  const Node value = result_.node(&load);
+  llvm::StructType* type = taken_for(load);
+  const auto size =
+      static_cast<int64_t>(locations_.layout().getTypeStoreSize(load.getType()).getFixedValue());
+  if (type == nullptr && size > kWord)
+    return transfer(value, pointer, load.getType(), load.getAlign(), false);
+  // All that is loaded through one pointer is one.
+  const bool packed = static_cast<int64_t>(load.getAlign().value()) < kWord;
+  solver_.unite(solver_.stepped(solver_.loaded(pointer, 0, packed), 0, 0, false, type), value);
 }
 
 void ConstraintBuilder::visitStoreInst(llvm::StoreInst& store) {
@@ -181,8 +183,10 @@ void ConstraintBuilder::visitGetElementPtrInst(llvm::GetElementPtrInst& gep) {
   const bool bytes = gep.getSourceElementType()->isIntegerTy(8);
   const bool walks = bytes && by.fields > 0 && (by.fields % kWord != 0 || is_c(*gep.getFunction()));
   auto* record = llvm::dyn_cast<llvm::StructType>(gep.getSourceElementType());
-  solver_.step(result_.node(&gep), result_.node(gep.getPointerOperand()), by.fields, by.elements,
-               walks, gep.getNumIndices() > 1 ? record : nullptr);
+  const Node to = result_.node(&gep), from = result_.node(gep.getPointerOperand());
+  solver_.unite(solver_.stepped(from, by.fields, by.elements, walks,
+                                gep.getNumIndices() > 1 ? record : nullptr),
+                to);
 }
 
 void ConstraintBuilder::visitReturnInst(llvm::ReturnInst& end) {
@@ -198,6 +202,12 @@ void ConstraintBuilder::visitBinaryOperator(llvm::BinaryOperator& made) {
 
 void ConstraintBuilder::visitInstruction(llvm::Instruction& other) {
   if (!carries_pointers(other.getType()) || llvm::isa<llvm::LandingPadInst>(other)) return;
+  if (llvm::isa<llvm::CastInst, llvm::FreezeInst>(other)) {
+    if (carries_pointers(other.getOperand(0)->getType()) &&
+        !llvm::isa<llvm::ConstantData>(other.getOperand(0)))
+      solver_.unite(result_.node(other.getOperand(0)), result_.node(&other));
+    return;
+  }
   for (const llvm::Value* operand : other.operands())
     if (carries_pointers(operand->getType()))
       solver_.copy(result_.node(&other), result_.node(operand));
@@ -239,8 +249,8 @@ void ConstraintBuilder::call_any(const llvm::CallBase& call, Node functions, Nod
   });
 }
 
-// A function that is given to a library is called by it, with whatever else the library was given:
-// now, in this thread. (That it may keep it for another thread is not followed.)
+// A library calls a function passed to it, with everything else passed to it: now, in this thread.
+// (That it may keep the function for another thread is not modelled.)
 void ConstraintBuilder::unknown_call(const llvm::CallBase& call, const llvm::Function& callee) {
   ++result_.unknown_[callee.getName().str()];
   const Node given = solver_.add_node();
@@ -334,8 +344,8 @@ void ConstraintBuilder::model(const llvm::CallBase& call, const Model& model) {
 }
 
 // A length that is a number of records, or the distance of two pointers, copies whole records. Any
-// other is mostly that of a text or a packet, which holds no pointers, or of one element of a
-// container; it is counted.
+// other length is usually that of a text or packet, which contain no pointers, or of one element of
+// a container; this is counted.
 void ConstraintBuilder::copy_memory(Node to, Node from, const llvm::Value& length) {
   if (const auto* constant = llvm::dyn_cast<llvm::ConstantInt>(&length))
     return solver_.copy_memory(to, from, std::max<uint64_t>(1, constant->getZExtValue()));

@@ -143,7 +143,7 @@ void Contexts::expand(size_t index) {
   for (const CallPoint& point : calls) enter_call(index, point);
 }
 
-// What runs when the program, or a thread, ends: with whatever may be running then.
+// Code that runs when the program, or a thread, ends: concurrent with whatever may be running then.
 void Contexts::add_end_of_program() {
   State end;
   end.reached = true;

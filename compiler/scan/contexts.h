@@ -1,8 +1,8 @@
-// How each function is reached: top down from the roots, with what is held and running at its
-// entry.
+// How each function is reached: top down from the roots, with the held locks and running threads at
+// its entry.
 //
 // A context's chain of parents is the call path that a candidate shows. Contexts of one function
-// beyond a limit are merged into one that holds only what all of them hold.
+// beyond a limit are merged into one that contains only what all of them have in common.
 #pragma once
 
 #include "compiler/scan/summary.h"

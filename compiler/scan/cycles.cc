@@ -62,14 +62,25 @@ Solver::Components Solver::components(bool with_steps) {
 
 std::vector<Node> Solver::order_and_collapse() {
   Components found = components(false);
-  for (const auto& [into, other] : found.members) merge(into, other);
-  return std::move(found.order);
+  for (const auto& [into, other] : found.members) unite(into, other);
+  unite_waiting();
+  merge_where_coarse(found.order);
+  // A node that goes on may stand at a place that is not its best: that costs a wave.
+  std::vector<Node> order;
+  std::vector<bool> listed(parent_.size(), false);
+  order.reserve(found.order.size());
+  for (const Node node : found.order) {
+    const Node one = find(node);
+    if (!listed[one]) order.push_back(one);
+    listed[one] = true;
+  }
+  return order;
 }
 
-// A cycle whose steps do not add up to 0 reaches every offset of every object that gets into it.
-// That is a pointer that walks through a buffer, and by the rule that pointer arithmetic stays in
-// the field or array where it starts, its steps of bytes lead nowhere. Steps to fields remain, and
-// so do cycles that add up to 0: a list of members, and from a member to the record around it.
+// A cycle whose steps do not add up to 0 reaches every offset of every object that enters it. That
+// is a pointer that walks through a buffer, and by the rule that pointer arithmetic stays in the
+// field or array where it starts, its byte steps lead nowhere. Steps to fields remain, and so do
+// cycles that add up to 0: a list of members, and from a member to its record.
 void Solver::stop_walks() {
   const Components found = components(true);
   std::vector<Node> of(parent_.size(), kNone);  // its representative, if it is in a cycle

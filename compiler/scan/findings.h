@@ -1,4 +1,4 @@
-// Pairs as candidates of findings.json, and what was proven safe as facts.json.
+// Writes pairs as candidates in findings.json, and proven facts as facts.json.
 #pragma once
 
 #include "compiler/scan/names.h"
@@ -8,11 +8,11 @@
 
 namespace deadheat::scan {
 
-// One finding a pair of places; of pairs that differ only in how they are reached, the likeliest.
+// One finding per pair of places; of pairs that differ only in their paths, the most likely.
 model::FindingsFile to_findings(const Program& program, const std::vector<Pair>& pairs,
                                 Names& names, Counters counters, const Contexts& contexts);
 
-// Places that were proven race-free, with the reason, as JSON: for the compiler pass.
+// Places proven race-free, with the reason, as JSON: for the compiler pass.
 std::string to_facts(const Program& program, const AccessFinder& finder,
                      const std::map<const llvm::Instruction*, std::string>& safe, Names& names,
                      Counters& counters);

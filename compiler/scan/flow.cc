@@ -38,8 +38,8 @@ Lock FunctionFlow::lock_at(const llvm::Value* pointer, LockMode mode, const llvm
   return {path, all_.paths_.locations(path), mode, &at};
 }
 
-// Which starts a join ends. By the very handle where it can be told; by what the handle may be
-// otherwise: a loop of joins is taken to join all that its handles can mean.
+// Which starts a join ends. By the exact handle if it is known, otherwise by its possible values: a
+// loop of joins is assumed to join everything that its handles can refer to.
 Spawns FunctionFlow::joined_by(const llvm::CallBase& call, bool by_pointer, int argument) {
   Spawns out(static_cast<unsigned>(all_.spawns_.size()));
   if (argument < 0 || static_cast<unsigned>(argument) >= call.arg_size()) return out;
@@ -76,8 +76,8 @@ Spawns FunctionFlow::joined_by(const llvm::CallBase& call, bool by_pointer, int 
   return Spawns(static_cast<unsigned>(all_.spawns_.size()));
 }
 
-// A loop that joins threads which it does not start has joined them all when it ends, also where
-// the analysis sees a way around its body.
+// A loop that joins threads which it does not start has joined them all when it ends, even if the
+// analysis sees a path around its body.
 void FunctionFlow::note_loop_joins() {
   for (const llvm::Instruction& one : llvm::instructions(function_)) {
     const auto* call = llvm::dyn_cast<llvm::CallBase>(&one);
@@ -135,8 +135,8 @@ State FunctionFlow::enter(const llvm::BasicBlock& block) const {
   return state;
 }
 
-// `result == 0` means that the lock was taken, or the thread joined: so it is on the edges that say
-// so.
+// `result == 0` means that the lock was acquired, or the thread joined: it holds on the edges that
+// imply this.
 void FunctionFlow::note_try(const llvm::CallBase& call, const Lock* lock, const Spawns& joined) {
   struct Meaning {
     const llvm::Value* value;

@@ -1,7 +1,7 @@
-// How bitcode travels inside an object: a section of frames, one a translation unit.
+// The format of bitcode inside an object: a section of frames, one per translation unit.
 //
-// Linkers concatenate sections and may pad them, so each frame says where it begins and ends. A
-// frame holds either bitcode or the reason why there is none. Equal digests are the same module.
+// Linkers concatenate sections and may pad them, so each frame marks its begin and end. A frame
+// holds either bitcode or the reason why there is none. Equal digests are the same module.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace deadheat::scan {
 
-// GNU strip takes away what is named like debug information, and only that.
+// GNU strip removes sections named like debug information, and only those.
 inline constexpr char kBitcodeSection[] = ".debug_deadheat";
 
 enum class FrameKind : uint32_t { kBitcode = 1, kAbsent = 2 };

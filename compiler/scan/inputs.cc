@@ -4,6 +4,7 @@
 #include <llvm/Object/Decompressor.h>
 #include <llvm/Object/ELFObjectFile.h>
 #include <llvm/Support/MemoryBuffer.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -20,6 +21,16 @@ namespace fs = std::filesystem;
 using llvm::object::ObjectFile;
 
 constexpr int kDeepestLibrary = 16;
+
+// Maps a file that somebody named. A device would be read without end, a pipe would block.
+Result<std::unique_ptr<llvm::MemoryBuffer>> open_input(const std::string& path) {
+  struct stat info{};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode))
+    return Error{"not a regular file", ""};
+  auto buffer = llvm::MemoryBuffer::getFile(path);
+  if (!buffer) return Error{buffer.getError().message(), ""};
+  return std::move(*buffer);
+}
 
 std::string text(llvm::Error error) { return llvm::toString(std::move(error)); }
 
@@ -124,6 +135,11 @@ void add_binary(const std::string& path, llvm::MemoryBufferRef buffer, Inputs& i
   const llvm::StringRef bytes = buffer.getBuffer();
   if (bytes.starts_with("BC\xc0\xde") || llvm::StringRef(path).ends_with(".ll")) {
     any = true;
+    if (bytes.size() > kMostBytes) {
+      inputs.problems.push_back(path + " has " + with_thousands(bytes.size()) +
+                                " bytes; the most that is read is " + with_thousands(kMostBytes));
+      return;
+    }
     Frame frame;
     frame.name = path;
     frame.payload = bytes.str();
@@ -174,7 +190,7 @@ void add_needed(const std::string& path, int depth, std::set<std::string>& visit
       inputs.problems.push_back(path + ": needs " + name + ", which was not found");
       continue;
     }
-    if (auto buffer = llvm::MemoryBuffer::getFile(library))
+    if (auto buffer = open_input(library))
       add_binary(library, (*buffer)->getMemBufferRef(), inputs, any);
     if (!any) inputs.bare_libraries.push_back(name);
     add_needed(library, depth + 1, visited, inputs);
@@ -206,7 +222,7 @@ void add_database(const std::string& path, Inputs& inputs) {
       if (words[i] == "-o") output = words[i + 1];
     const fs::path object = fs::path(entry.value("directory", "")) / output;
     bool any = false;
-    if (auto buffer = llvm::MemoryBuffer::getFile(object.string()); buffer && !output.empty())
+    if (auto buffer = open_input(object.string()); buffer && !output.empty())
       add_binary(object.string(), (*buffer)->getMemBufferRef(), inputs, any);
     if (!any) ++without;
   }
@@ -223,9 +239,9 @@ void add_input(const std::string& path, Inputs& inputs) {
     add_database(path, inputs);
     return;
   }
-  auto buffer = llvm::MemoryBuffer::getFile(path);
+  auto buffer = open_input(path);
   if (!buffer) {
-    inputs.problems.push_back(path + ": " + buffer.getError().message());
+    inputs.problems.push_back(path + ": " + buffer.error().message);
     return;
   }
   bool any = false;

@@ -1,5 +1,5 @@
 // Finds the bitcode of a program: in its sections, in those of the libraries that it needs, in
-// archives and files. Everything read is taken for hostile; what cannot be read is one line.
+// archives and files. All input is considered hostile; unreadable input is reported in one line.
 #pragma once
 
 #include <set>

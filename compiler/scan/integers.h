@@ -1,10 +1,10 @@
 // Which integers may be pointers.
 //
-// Integers as wide as a pointer are followed where they are only passed on: handles of threads,
-// words of a copied record. Arithmetic is followed only where the function itself turns a pointer
-// into the integer, or the integer into a pointer (tags in the low bits, alignment): counters,
-// sizes and hashes would otherwise carry whatever the analysis takes their memory to hold into each
-// other.
+// Integers as wide as a pointer are tracked where they are only passed on: handles of threads,
+// words of a copied record. Arithmetic is tracked only where the function itself converts a
+// pointer to the integer, or the integer to a pointer (tags in the low bits, alignment):
+// otherwise counters, sizes and hashes would propagate the assumed contents of their memory to
+// each other.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>

@@ -1,9 +1,9 @@
 // clang's plugin behind `deadheat-cc --scan`: keeps each module's bitcode in a section of its
 // object.
 //
-// It runs first in the pipeline: what is kept is the front end's output, before optimisation and
-// instrumentation. The section is written by module-level assembler, which goes through -S, other
-// assemblers and link-time optimisation as it is; a global variable could not have a section
+// It runs first in the pipeline, so it stores the front end's output, before optimisation and
+// instrumentation. Module-level assembler writes the section, because it passes unchanged through
+// -S, other assemblers and link-time optimisation; a global variable could not have a section
 // without the alloc flag.
 #include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/IR/Module.h>

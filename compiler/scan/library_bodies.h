@@ -1,5 +1,5 @@
-// Bodies for functions of the C++ runtime that call back into the program: what libstdc++'s machine
-// code does there, as IR.
+// Bodies for functions of the C++ runtime that call back into the program: the equivalent of
+// libstdc++'s machine code, as IR.
 #pragma once
 
 #include <llvm/IR/Module.h>

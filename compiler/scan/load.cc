@@ -62,7 +62,7 @@ std::unique_ptr<llvm::Module> parse(const Frame& frame, llvm::LLVMContext& conte
   return module;
 }
 
-// A second strong definition of a name would stop the linker: it gives way.
+// A second strong definition of a name would stop the linker: it is dropped.
 uint64_t let_first_win(const llvm::Module& whole, llvm::Module& next) {
   uint64_t yielded = 0;
   for (llvm::GlobalValue& value : next.global_values()) {

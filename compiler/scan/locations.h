@@ -1,6 +1,6 @@
-// Locations: what memory is made of for the analysis. An object is a global, a function, a stack
-// slot, an allocation site, a thread (its handle) or something that a library made; a location is
-// a byte offset in one. Elements of an array share one location; vtables are exact.
+// Locations: the analysis's model of memory. An object is a global, a function, a stack slot, an
+// allocation site, a thread (its handle) or something that a library created; a location is a byte
+// offset in one. Elements of an array share one location; vtables are exact.
 #pragma once
 
 #include <llvm/ADT/DenseMap.h>
@@ -20,9 +20,10 @@ namespace deadheat::scan {
 
 using Location = uint32_t;
 using ObjectId = uint32_t;
+using Set = llvm::SparseBitVector<512>;  // of locations
 
-// Two numbers as a key of LLVM's hash tables, which look at the lower half of a key alone: each bit
-// of both reaches it, and no two keys become one.
+// Two numbers as a key of LLVM's hash tables, which use only the lower half of a key: each bit of
+// both affects it, and no two keys collide.
 inline uint64_t spread(uint32_t a, uint32_t b) {
   const uint64_t mixed = ((static_cast<uint64_t>(a) << 32) | b) * 0x9E3779B97F4A7C15;
   return mixed ^ (mixed >> 32);
@@ -65,9 +66,11 @@ class Locations {
   void learn_members(const llvm::Module& module);
   // All places where a record of this type may lie: pointers that mean a place of another type are
   // not stepped from by its fields. Places without a type of their own may be anything that fits.
-  const llvm::SparseBitVector<128>& fitting(llvm::StructType* type);
+  const Set& fitting(llvm::StructType* type);
   // A buffer of bytes, as far as is known: text, a packet, or elements of a container.
   bool is_buffer(Location location) const;
+  const Set& buffers();
+  const Set& functions();
 
   const Object& of(Location location) const { return objects_[where_[location].object]; }
   ObjectId object_of(Location location) const { return where_[location].object; }
@@ -84,7 +87,7 @@ class Locations {
     ObjectId object;
     int64_t offset;
   };
-  // Beyond: offset 0 stands for the rest. A block of unknown type is most often a buffer, through
+  // Beyond: offset 0 represents the rest. A block of unknown type is usually a buffer, through
   // which pointers walk.
   static constexpr size_t kMostParts = 500, kMostPartsUntyped = 24;
 
@@ -96,10 +99,11 @@ class Locations {
   llvm::DenseMap<uint64_t, Location> steps_;
   static constexpr Location kNowhere = ~Location{0};
   struct Fitting {
-    llvm::SparseBitVector<128> places;
+    Set places;
     Location known = 0;  // places before this one were asked
   };
   llvm::DenseMap<llvm::StructType*, std::unique_ptr<Fitting>> fitting_;
+  Fitting buffers_, functions_;
   MemberNames members_;
   uint64_t out_of_object_ = 0;
 };

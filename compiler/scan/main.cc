@@ -1,16 +1,18 @@
-// deadheat-scan: bitcode in, findings.json and facts out. `deadheat scan` starts it; people need
-// not. The only part of Deadheat that is linked to LLVM.
+// deadheat-scan: reads bitcode, writes findings.json and facts. `deadheat scan` starts it; users
+// need not. The only part of Deadheat linked with LLVM.
 #include <llvm/Support/TargetSelect.h>
 #include <sys/resource.h>
 
 #include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 #include <set>
 
 #include "compiler/scan/findings.h"
 #include "compiler/scan/prepare.h"
 #include "lib/base/file.h"
+#include "lib/base/printable.h"
 #include "lib/base/text.h"
 #include "lib/model/json.h"
 
@@ -26,16 +28,17 @@ struct Options {
   ContextOptions contexts;
   PairOptions pairs;
   double seconds = 300;  // of processor time
+  std::optional<uint64_t> pointer_work;
   bool quiet = false;
 };
 
 int fail(const Error& error, int code) {
-  std::fprintf(stderr, "deadheat: %s\n", error.message.c_str());
-  if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", error.hint.c_str());
+  std::fprintf(stderr, "deadheat: %s\n", printable(error.message).c_str());
+  if (!error.hint.empty()) std::fprintf(stderr, "  hint: %s\n", printable(error.hint).c_str());
   return code;
 }
 
-// The verb has checked the words; what is wrong here was written by hand.
+// The verb has checked the words; errors here come from a manual call.
 Result<Options> parse(int argc, char** argv) {
   Options options;
   for (int i = 1; i < argc; ++i) {
@@ -65,6 +68,8 @@ Result<Options> parse(int argc, char** argv) {
         options.contexts.most = std::strtoul(value.c_str(), nullptr, 10);
       } else if (word == "--time") {
         options.seconds = std::strtod(value.c_str(), nullptr);
+      } else if (word == "--pointer-work") {
+        options.pointer_work = std::strtoull(value.c_str(), nullptr, 10);
       } else if (word == "--inline") {
         options.prepare.inline_size =
             static_cast<unsigned>(std::strtoul(value.c_str(), nullptr, 10));
@@ -112,11 +117,12 @@ int run(Options& options) {
   Result<Program> program = load_program(options.inputs);
   if (!program) return fail(program.error(), kCannotRun);
   for (const std::string& problem : program->problems)
-    std::fprintf(stderr, "deadheat: scan: %s\n", problem.c_str());
+    std::fprintf(stderr, "deadheat: scan: %s\n", printable(problem).c_str());
   progress.say("linked");
   prepare(*program, models, options.prepare);
   llvm::Module& module = *program->module;
   PointsTo points_to(module, models, budget);
+  if (options.pointer_work) points_to.set_most_work(*options.pointer_work);
   points_to.solve();
   progress.say(points_to.is_complete() ? "pointers followed"
                                        : "pointers followed in part: the time is short (--time)");
@@ -159,7 +165,7 @@ int main(int argc, char** argv) {
   using namespace deadheat::scan;
   auto options = parse(argc, argv);
   if (!options) return fail(options.error(), kUsage);
-  // Everything dies with the process: taking the module apart costs as long as reading it.
+  // The process ends anyway: destroying the module would take as long as reading it.
   const int code = run(*options);
   std::fflush(nullptr);
   std::_Exit(code);

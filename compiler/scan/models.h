@@ -1,17 +1,17 @@
-// What functions without bitcode do, as far as races are concerned: one line a function.
+// What functions without bitcode do, as far as races are concerned: one line per function.
 //
-// The built-in table (models.inc) and the files of --models have one form:
+// The built-in table (models.inc) and the files of --models have one format:
 //   NAME clause...      NAME may end in '*'
-// with these clauses (numbers are arguments, from 0):
+// with these clauses (numbers are arguments, from 0; `wait -` and `signal -` mean a descriptor):
 //   alloc | alloc-into N | realloc N | free N
-//   lock N [MODE] | rdlock N      MODE: an argument that is 0 for reading | trylock N | tryrdlock N
-//   | unlock N | condwait COND MUTEX spawn HANDLE FUNCTION DATA    HANDLE points to the handle; -
-//   if there is none join N | join-at N | tryjoin N    the handle, or a pointer to it once CONTROL
-//   FUNCTION | handler FUNCTION | barrier N wait N | signal N             (-: a descriptor) orders
-//   what follows after what precedes reads N | writes N | copies TO FROM | returns N | fresh |
-//   exits calls FUNCTION [DATA [AS]]    calls it with DATA as its argument number AS (0)
-//   registers FUNCTION [DATA]           a later dispatch calls it with DATA
-//   dispatches                          an event loop: calls all that was registered | none
+//   lock N [MODE] | rdlock N | unlock N           MODE: an argument that is 0 for reading
+//   trylock N | tryrdlock N | condwait COND MUTEX | once CONTROL FUNCTION | barrier N
+//   spawn HANDLE FUNCTION DATA                    HANDLE points to the handle; - if there is none
+//   join N | tryjoin N | join-at N                the handle; join-at: a pointer to it
+//   wait N | signal N                             orders what follows after what precedes
+//   reads N | writes N | copies TO FROM | returns N | fresh | exits | none | handler FUNCTION
+//   calls FUNCTION [DATA [AS]]                    calls it with DATA as its argument AS (0)
+//   registers FUNCTION [DATA] | dispatches        a dispatch calls everything that was registered
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>

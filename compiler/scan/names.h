@@ -1,5 +1,5 @@
-// What people call things: sites, call paths, variables, objects and locks, from debug information.
-// The same words as lib/live has for a run, so that a race found by both is one row.
+// Readable names of sites, call paths, variables, objects and locks, from debug information. The
+// wording is that of lib/live for a run, so that a race found by both is one row.
 #pragma once
 
 #include <llvm/IR/DebugInfoMetadata.h>

@@ -1,10 +1,10 @@
-// The accesses to one object, compared with each other.
+// Compares the accesses to one object with each other.
 //
-// Naively: each with each. Objects that half of the program touches have ten thousand accesses at
-// forty offsets each, and nearly all of them are reached in the same few ways. So accesses of the
-// same kind, to the same offsets and reached in the same ways are a group; whether two groups can
-// conflict, and meet without a common lock, is answered once, and only the members of those that do
-// are compared one by one (they differ in paths, hence in which lock guards them, and in rank).
+// Naive: each with each. Objects that half of the program accesses have ten thousand accesses at
+// forty offsets each, nearly all reached in the same few ways. So accesses of the same kind, to the
+// same offsets and reached in the same ways form a group. Whether two groups can conflict, and meet
+// without a common lock, is determined once, and only members of conflicting groups are compared
+// individually (they differ in paths, hence in the guarding lock, and in rank).
 #include <algorithm>
 
 #include "compiler/scan/pairs.h"

@@ -7,7 +7,7 @@
 
 namespace deadheat::scan {
 
-// Whether one lock object at most is behind an abstract one.
+// Whether an abstract object stands for at most one lock.
 bool PairFinder::is_unique(ObjectId id) const {
   const auto [entry, fresh] = unique_.try_emplace(id, true);
   const Object& object = points_to_.locations().object(id);
@@ -47,7 +47,7 @@ PairFinder::Guard PairFinder::guard(const Way& a, const Way& b) {
   return entry->second = best;
 }
 
-// A lock in the very object that is accessed: the same object, the same lock.
+// A lock inside the accessed object: the same object has the same lock.
 bool PairFinder::guarded_by_itself(const Way& a, const Access& access_a, const Way& b,
                                    const Access& access_b) const {
   const auto [base_a, offset_a] = paths_.split_offset(access_a.path);
@@ -66,8 +66,8 @@ bool PairFinder::guarded_by_itself(const Way& a, const Access& access_a, const W
   return false;
 }
 
-// What a thread made for itself, or was made for this start alone, is not shared with the other
-// threads of the same start.
+// An object that a thread created for itself, or that was created for this start alone, is not
+// shared with the other threads of the same start.
 bool PairFinder::is_own(ObjectId id, size_t root_number) const {
   if (!options_.own_objects || finder_.escapes_through_global(id)) return false;
   const Root& root = contexts_.roots()[root_number];
@@ -92,7 +92,7 @@ bool PairFinder::is_own(ObjectId id, size_t root_number) const {
   return paths_[path].kind == PathKind::kElement;
 }
 
-// The creator fills in an element before it starts the thread that gets it.
+// The creator initialises an element before it starts the thread that gets it.
 bool PairFinder::handed_over(const Access& access, const Way& way, const Way& other) const {
   const Root& younger = contexts_.roots()[other.root];
   if (younger.spawn < 0 || way.root == other.root) return false;

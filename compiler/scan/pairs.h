@@ -1,5 +1,5 @@
-// Pairs of accesses that may race: one object, overlapping bytes, a write among them, not both
-// atomic, in parallel, without a common lock. Ranked, likeliest first.
+// Pairs of accesses that may race: one object, overlapping bytes, at least one write, not both
+// atomic, in parallel, without a common lock. Ranked, most likely first.
 #pragma once
 
 #include "compiler/scan/parallel.h"
@@ -28,7 +28,7 @@ struct Pair {
 
 // By score; pairs of the same score keep their order.
 void likeliest_first(std::vector<Pair>& pairs);
-// Marks all pairs of the same bytes but the first: people look at one of them, not at all.
+// Marks all pairs of the same bytes except the first: reviewing one of them is enough.
 void mark_repeats(std::vector<Pair>& pairs);
 
 struct PairOptions {
@@ -45,7 +45,7 @@ class PairFinder {
              const Contexts& contexts, const Parallel& parallel, const PairOptions& options);
   std::vector<Pair> find();
   Counters counters() const;
-  // Why an access is in no pair. Only what rests on none of the choices that can miss a race.
+  // Why an access is in no pair. Only reasons that depend on no choice that can miss a race.
   std::map<const llvm::Instruction*, std::string> safe();
 
  private:

@@ -1,8 +1,8 @@
 // Whether two points may run at the same time.
 //
-// A point knows which starts may be running (State::started). Threads of two starts may meet if at
-// one start the other's threads may be running; a thread's descendants live as long as it does, and
-// longer if it does not join them.
+// A point knows which starts may be running (State::started). Threads of two starts may meet if, at
+// one start, the other's threads may be running; a thread's descendants live as long as it does,
+// and longer if it does not join them.
 #pragma once
 
 #include "compiler/scan/contexts.h"
@@ -17,7 +17,7 @@ class Parallel {
   Spawns alive(const State& state) const;
   bool many(size_t root) const { return many_[root]; }  // several threads of it at a time
   bool may(size_t root_a, const Spawns& alive_a, size_t root_b, const Spawns& alive_b) const;
-  // Whether that they may not rests on a join that perhaps means only some threads of a start.
+  // Whether their not meeting depends on a join that may cover only some threads of a start.
   bool apart_by_assumption(size_t root_a, const Spawns& joined_a, size_t root_b,
                            const Spawns& joined_b) const;
 

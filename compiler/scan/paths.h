@@ -1,6 +1,6 @@
-// Access paths: how a function gets at a lock or a piece of data, from a global, an argument or a
-// value of its own, by offsets, elements and loads. Equal paths in one activation are taken for the
-// same place: nobody swaps a lock under its users. 0 is no path.
+// Access paths: how a function reaches a lock or a piece of data, from a global, an argument or a
+// value of its own, by offsets, elements and loads. Equal paths in one activation are assumed to be
+// the same place: a lock is not replaced under its users. 0 is no path.
 #pragma once
 
 #include <llvm/IR/Value.h>
@@ -58,13 +58,13 @@ class Paths {
   bool is_fixed(PathId id) const;   // a global, and an offset in it
   // `path` with its beginning `from` replaced by `to`; kNoPath if it does not begin so.
   PathId replace(PathId path, PathId from, PathId to);
-  // The path of a callee in terms of its caller, and the other way round.
+  // The path of a callee in terms of its caller, and vice versa.
   PathId to_caller(PathId path, const llvm::CallBase& call, const llvm::Function& callee);
   PathId to_callee(PathId path, const llvm::CallBase& call, const llvm::Function& callee);
   PathId load(PathId from) { return from == kNoPath ? kNoPath : add({PathKind::kLoad, from}); }
   // The path without its last offsets and elements, and their sum.
   std::pair<PathId, int64_t> split_offset(PathId path) const;
-  // What the address that the path names may be.
+  // The possible addresses of the path.
   LocationList locations(PathId path);
   LocationList list(std::vector<Location> locations);  // ascending
 

@@ -1,9 +1,9 @@
 // Whether a record of some type may lie at a place.
 //
-// C programs hand everything through pointers to void, and an analysis without contexts then takes
-// each record for each other: fields of one type, at offsets of another, in all objects. A place
-// whose type is known is taken for a record of another type only if that type begins with the same
-// fields (C's common initial sequence) or if the place is raw storage: a union, or an array of
+// C programs pass everything through pointers to void, and an analysis without contexts then
+// confuses all records: fields of one type, at offsets of another, in all objects. A place of
+// known type may hold a record of another type only if that type begins with the same fields
+// (C's common initial sequence) or if the place is raw storage: a union, or an array of
 // bytes.
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfo.h>
@@ -36,8 +36,8 @@ bool is_raw(const llvm::Type& type) {
   return array != nullptr && array->getElementType()->isIntegerTy(8);
 }
 
-// Pointers of all kinds have one type here: two records that both begin with two pointers say
-// little. Records that share a header by a macro, or by copying it, also share its names.
+// All pointers have one type here: that two records both begin with two pointers means little.
+// Records that share a header by a macro, or by copying it, also share its names.
 bool begins_alike(const llvm::StructType& a, const llvm::StructType& b, const MemberNames& names) {
   const unsigned count = std::min(a.getNumElements(), b.getNumElements());
   unsigned same = 0;
@@ -174,12 +174,24 @@ bool Locations::may_be(Location location, llvm::StructType* type) const {
   return count == 0 || offset + places->getElementOffset(count - 1).getFixedValue() <= object.size;
 }
 
-const llvm::SparseBitVector<128>& Locations::fitting(llvm::StructType* type) {
+const Set& Locations::fitting(llvm::StructType* type) {
   std::unique_ptr<Fitting>& known = fitting_[type];
   if (known == nullptr) known = std::make_unique<Fitting>();
   for (; known->known < where_.size(); ++known->known)
     if (may_be(known->known, type)) known->places.set(known->known);
   return known->places;
+}
+
+const Set& Locations::buffers() {
+  for (; buffers_.known < where_.size(); ++buffers_.known)
+    if (is_buffer(buffers_.known)) buffers_.places.set(buffers_.known);
+  return buffers_.places;
+}
+
+const Set& Locations::functions() {
+  for (; functions_.known < where_.size(); ++functions_.known)
+    if (of(functions_.known).kind == ObjectKind::kFunction) functions_.places.set(functions_.known);
+  return functions_.places;
 }
 
 }  // namespace deadheat::scan

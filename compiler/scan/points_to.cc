@@ -4,6 +4,7 @@
 #include <llvm/IR/Instructions.h>
 
 #include <algorithm>
+#include <tuple>
 
 #include "compiler/scan/allocators.h"
 #include "compiler/scan/constraints.h"
@@ -66,28 +67,43 @@ std::vector<const llvm::Function*> PointsTo::methods_in(
 }
 
 // Many objects have many tables in C programs, where sets are wide, and few of those have a method
-// in the slot: only these are looked at for each object.
+// in the slot. Calls through one receiver and slot are asked once, and objects that hold the same
+// are asked once for all.
 void PointsTo::bind_receivers() {
-  for (VirtualCall& virtual_call : virtual_calls_) {
-    const std::vector<llvm::Function*>& known = callees_[virtual_call.call];
-    if (known.empty()) continue;
+  std::map<std::tuple<Node, int64_t, int64_t>, std::vector<const llvm::CallBase*>> calls;
+  for (const VirtualCall& one : virtual_calls_)
+    if (!callees_[one.call].empty())
+      calls[{set_of(one.call->getArgOperand(0)), one.slot.fields, one.slot.elements}].push_back(
+          one.call);
+  for (const auto& [key, list] : calls) {
     if (solver_.is_over()) return solver_.leave_rest();
-    const llvm::DenseSet<const llvm::Function*> callees(known.begin(), known.end());
-    const Set objects = of(virtual_call.call->getArgOperand(0));
-    Set tables;
-    for (const Location object : objects) tables |= stored_at(object);
-    std::map<const llvm::Function*, Set> with_method;  // the tables that have it
-    for (const Location table : tables)
-      for (const llvm::Function* function : methods_in(table, virtual_call.slot, callees))
-        with_method[function].set(table);
-    for (const auto& [function, its_tables] : with_method) {
-      Set receivers;
-      for (const Location object : objects) {
-        if (solver_.is_over()) return solver_.leave_rest();
-        if (its_tables.intersects(stored_at(object))) receivers.set(object);
-      }
-      solver_.contains(node(function->getArg(0)), receivers);
+    const auto [receiver, fields, elements] = key;
+    llvm::DenseSet<const llvm::Function*> callees;
+    for (const llvm::CallBase* call : list)
+      callees.insert(callees_[call].begin(), callees_[call].end());
+    // Asking each object costs more than it tells where pointers mean most of them.
+    constexpr size_t kMostAsked = 4096;
+    if (const Set& all = solver_.points_to(receiver);
+        solver_.coarseness() > 0 && all.count() > kMostAsked) {
+      for (const llvm::Function* function : callees)
+        if (function->arg_size() > 0) solver_.copy(node(function->getArg(0)), receiver);
+      continue;
     }
+    std::map<Node, Set> by_tables;  // objects that hold the same
+    for (const Location object : Set(solver_.points_to(receiver)))
+      by_tables[solver_.representative(solver_.memory(object))].set(object);
+    std::map<const llvm::Function*, Set> receivers;
+    std::map<Location, std::vector<const llvm::Function*>> known;
+    for (const auto& [tables, objects] : by_tables)
+      for (const Location table : Set(solver_.points_to(tables))) {
+        const auto [methods, fresh] = known.try_emplace(table);
+        if (fresh) methods->second = methods_in(table, {fields, elements}, callees);
+        for (const llvm::Function* function : methods->second) receivers[function] |= objects;
+      }
+    for (const llvm::CallBase* call : list)
+      for (const llvm::Function* function : callees_[call])
+        if (const auto found = receivers.find(function); found != receivers.end())
+          solver_.contains(node(function->getArg(0)), found->second);
   }
 }
 
@@ -230,6 +246,11 @@ Counters PointsTo::counters() const {
        "sets of pointers were not followed to the end because the time was over (--time): pairs "
        "are missing and nothing is proven",
        true, true},
+      {"pointers_merged", solver_.merged_wide(),
+       "sets of pointers were taken to be one with others because they are wide and the work would "
+       "be too much: that misses no race, but adds candidates (--pointer-work)",
+       false},
+      {"pointer_work", solver_.work(), "steps to follow the pointers", false},
       {"steps_by_other_types", solver_.other_types(),
        "steps to a field of one type led from a place of another and were not followed", true},
       {"walks_through_bytes", solver_.walks(),

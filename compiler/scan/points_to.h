@@ -1,4 +1,4 @@
-// Which locations a value may point to, in the whole program; and, from that, the call graph.
+// Which locations a value may point to, in the whole program, and the resulting call graph.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -32,6 +32,7 @@ class PointsTo {
  public:
   PointsTo(llvm::Module& module, const Models& models, const Budget& budget);
   void solve();
+  void set_most_work(uint64_t work) { solver_.set_most_work(work); }
 
   const Set& of(const llvm::Value* value);
   // Equal numbers: the same set. Different ones may have the same contents.
@@ -51,7 +52,7 @@ class PointsTo {
   bool is_complete() const { return solver_.unfinished() == 0; }
   Counters counters() const;
   const std::map<std::string, uint64_t>& unknown_functions() const { return unknown_; }
-  // What library functions of which nothing is known were given: they may do anything with it.
+  // Arguments of unknown library functions, which may do anything with them.
   const std::vector<const llvm::Value*>& given_away() const { return given_away_; }
 
  private:

@@ -1,6 +1,6 @@
-// Makes the module easier to analyse without losing an access: stack slots become values, small
+// Simplifies the module for the analysis without losing an access: stack slots become values, small
 // functions are inlined (which is cheap context: wrappers of locks, allocators and accessors
-// vanish), dead code stays.
+// disappear), dead code stays.
 #pragma once
 
 #include "compiler/scan/models.h"

@@ -1,4 +1,4 @@
-// How likely a pair is to be a race, and why: each reason moves the score and is shown.
+// How likely a pair is to be a race, and why: each reason changes the score and is shown.
 #include <algorithm>
 #include <numeric>
 
@@ -112,7 +112,7 @@ int PairFinder::most_by_places(ObjectId id, const Kind& a, const Kind& b) const 
   return score;
 }
 
-// Many pairs are ranked and few are shown: the words are made only for those.
+// Many pairs are ranked and few are shown: texts are created only for those.
 void PairFinder::rank(Pair& pair, bool explain) const {
   const Way& a = ways_[pair.ways[0]];
   const Way& b = ways_[pair.ways[1]];

@@ -3,6 +3,11 @@
 #include <algorithm>
 
 namespace deadheat::scan {
+namespace {
+
+constexpr uint64_t kPerWork = 64;  // members of a set that a copy handles at once, about
+
+}  // namespace
 
 Node Solver::add_node() {
   const Node node = static_cast<Node>(parent_.size());
@@ -22,6 +27,7 @@ Node Solver::memory(Location location) {
     const ObjectId object = locations_.object_of(location);
     if (object >= stored_.size()) stored_.resize(object + 1);
     stored_[object].push_back(location);
+    ++stored_places_;
   }
   return memory_[location];
 }
@@ -38,7 +44,7 @@ void Solver::contains(Node node, Location location) {
   changed_ |= sets_[find(node)].test_and_set(location);
 }
 
-// Everything that takes long adds edges: one node may have millions of them. Asking the clock for
+// Every expensive operation adds edges: one node may have millions of them. Checking the clock for
 // each would cost as much as adding it.
 bool Solver::is_over() {
   constexpr uint64_t kEdgesBetween = 1024;
@@ -63,24 +69,40 @@ bool Solver::add_edge(Node from, Node to) {
 
 void Solver::copy(Node to, Node from) { add_edge(from, to); }
 
-// Added while solving, it has to see what the node contains already: that counts as new again.
-void Solver::add_complex(Node node, Complex complex) {
+// Added while solving, it has to see what the node contains already.
+Node Solver::add_complex(Node node, Complex complex) {
   node = find(node);
-  complex_[node].push_back(complex);
-  done_[node].clear();
+  std::vector<Complex>& known = complex_[node];
+  const auto at =
+      std::lower_bound(known.begin(), known.end(), complex,
+                       [](const Complex& a, const Complex& b) { return a.key() < b.key(); });
+  if (at != known.end() && at->key() == complex.key()) return at->other;
+  if (complex.kind != Kind::kWatch) complex.other = add_node();
+  // add_node() moves what `known` and `at` mean.
+  std::vector<Complex>& list = complex_[node];
+  list.insert(
+      std::upper_bound(list.begin(), list.end(), complex,
+                       [](const Complex& a, const Complex& b) { return a.key() < b.key(); }),
+      complex);
+  if (!done_[node].empty()) late_.emplace_back(complex, done_[node]);
   changed_ = true;
+  return complex.other;
 }
 
-void Solver::load(Node to, Node pointer, int64_t offset, bool packed) {
-  add_complex(pointer, {Kind::kLoad, to, offset, 0, packed});
+Node Solver::loaded(Node pointer, int64_t offset, bool packed) {
+  return add_complex(pointer, {Kind::kLoad, 0, offset, 0, packed});
 }
 void Solver::store(Node pointer, Node value, int64_t offset, bool packed) {
-  add_complex(pointer, {Kind::kStore, value, offset, 0, packed});
+  copy(add_complex(pointer, {Kind::kStore, 0, offset, 0, packed}), value);
 }
-void Solver::step(Node to, Node from, int64_t fields, int64_t elements, bool walks,
-                  llvm::StructType* type) {
-  if (fields == 0 && elements == 0 && type == nullptr) return copy(to, from);
-  add_complex(from, {Kind::kStep, to, fields, elements, false, walks, type});
+Node Solver::stepped(Node from, int64_t fields, int64_t elements, bool walks,
+                     llvm::StructType* type) {
+  if (fields == 0 && elements == 0 && type == nullptr) return from;
+  const uint32_t number =
+      type == nullptr
+          ? 0
+          : types_.try_emplace(type, static_cast<uint32_t>(types_.size() + 1)).first->second;
+  return add_complex(from, {Kind::kStep, 0, fields, elements, false, walks, type, number});
 }
 void Solver::copy_memory(Node to, Node from, uint64_t size) {
   MemoryCopy& made = memory_copies_.emplace_back();
@@ -103,20 +125,6 @@ void Solver::watch(Node node, std::function<void(Location)> changed) {
   add_complex(node, {Kind::kWatch, static_cast<Node>(watchers_.size() - 1), 0, 0});
 }
 
-void Solver::merge(Node into, Node other) {
-  parent_[other] = into;
-  ++merges_;
-  sets_[into] |= sets_[other];
-  // Only what both have handled counts as handled.
-  done_[into] &= done_[other];
-  edges_[into].insert(edges_[into].end(), edges_[other].begin(), edges_[other].end());
-  complex_[into].insert(complex_[into].end(), complex_[other].begin(), complex_[other].end());
-  sets_[other].clear();
-  done_[other].clear();
-  std::vector<Node>().swap(edges_[other]);
-  std::vector<Complex>().swap(complex_[other]);
-}
-
 bool Solver::propagate(const std::vector<Node>& order) {
   bool any = false;
   pending_.clear();
@@ -125,7 +133,7 @@ bool Solver::propagate(const std::vector<Node>& order) {
     Set news = sets_[node];
     news.intersectWithComplement(done_[node]);
     if (news.empty()) continue;
-    if (unfinished_ > 0 || budget_.is_over(kPointerShare)) {
+    if (unfinished_ > 0 || is_over()) {
       ++unfinished_;
       continue;
     }
@@ -139,56 +147,77 @@ bool Solver::propagate(const std::vector<Node>& order) {
     }
     for (const Node one : to)
       if (one != node) any |= sets_[one] |= news;
+    work_ += 1 + to.size() * (1 + news.count() / kPerWork);
     if (!complex_[node].empty()) pending_.emplace_back(node, std::move(news));
   }
   return any;
 }
 
-void Solver::apply(Node node, const Set& news) {
-  const size_t count = complex_[node].size();  // watchers may add more: those see it all next time
-  for (size_t i = 0; i < count; ++i) {
-    const Complex one = complex_[node][i];
-    Set fitting;
-    if (one.type != nullptr) {
-      fitting = news;
-      fitting &= locations_.fitting(one.type);
-      other_types_ += news.count() - fitting.count();
-      if (one.fields == 0 && one.elements == 0) {
-        changed_ |= sets_[find(one.other)] |= fitting;
-        continue;
-      }
+void Solver::apply(const Complex& one, const Set& news) {
+  Set fitting;
+  if (one.kind == Kind::kWatch) {
+    fitting = news;
+    fitting &= locations_.functions();
+  } else if (one.type != nullptr) {
+    fitting = news;
+    fitting &= locations_.fitting(one.type);
+    other_types_ += news.count() - fitting.count();
+    if (one.fields == 0 && one.elements == 0) {
+      changed_ |= sets_[find(one.other)] |= fitting;
+      work_ += 1 + news.count() / kPerWork;
+      return;
     }
-    for (const Location location : one.type == nullptr ? news : fitting) {
-      if (is_over()) {
-        ++unfinished_;
-        return;
-      }
-      if (one.kind == Kind::kWatch) {
-        watchers_[one.other](location);
-        continue;
-      }
-      const std::optional<Location> at = locations_.step(location, one.fields, one.elements);
-      if (!at) continue;
-      if (one.kind != Kind::kStep && !one.packed && locations_.offset_of(*at) % kWord != 0)
-        continue;
-      if (one.kind == Kind::kLoad) {
-        add_edge(memory(*at), one.other);
-      } else if (one.kind == Kind::kStore) {
-        add_edge(one.other, memory(*at));
-      } else {
-        contains(one.other, *at);
-      }
+  }
+  for (const Location location : one.type == nullptr && one.kind != Kind::kWatch ? news : fitting) {
+    if (is_over()) {
+      ++unfinished_;
+      return;
+    }
+    ++work_;
+    if (one.kind == Kind::kWatch) {
+      watchers_[one.other](location);
+      continue;
+    }
+    const std::optional<Location> at = locations_.step(location, one.fields, one.elements);
+    if (!at) continue;
+    if (one.kind != Kind::kStep && !one.packed && locations_.offset_of(*at) % kWord != 0) continue;
+    if (one.kind == Kind::kLoad) {
+      add_edge(memory(*at), one.other);
+    } else if (one.kind == Kind::kStore) {
+      add_edge(one.other, memory(*at));
+    } else {
+      contains(one.other, *at);
     }
   }
 }
 
-// Connects what the sources hold by now; `fresh` gets the distances that were not known before.
+void Solver::apply(Node node, const Set& news) {
+  const std::vector<Complex> all = complex_[node];  // watchers may add more: catch_up()
+  for (const Complex& one : all) apply(one, news);
+}
+
+void Solver::catch_up() {
+  while (!late_.empty()) {
+    std::vector<std::pair<Complex, Set>> late;
+    late.swap(late_);
+    for (const auto& [one, seen] : late) apply(one, seen);
+  }
+}
+
+// Connects the current contents of the sources; `fresh` gets the newly found distances.
 void Solver::connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh) {
-  for (const Location source : sets_[find(copy.from)]) {
+  // Most waves bring few new sources, and no new parts of those that were looked at.
+  Set sources = sets_[find(copy.from)];
+  if (copy.looked == stored_places_) sources.intersectWithComplement(copy.looked_at);
+  copy.looked_at = sets_[find(copy.from)];
+  copy.looked = stored_places_;
+  if (copy.only_buffers && !copy.only_records) sources &= locations_.buffers();
+  if (copy.only_records && !copy.only_buffers)
+    sources.intersectWithComplement(locations_.buffers());
+  for (const Location source : sources) {
     const ObjectId object = locations_.object_of(source);
+    ++work_;
     if (object >= stored_.size()) continue;
-    if (copy.only_buffers != copy.only_records && locations_.is_buffer(source) != copy.only_buffers)
-      continue;
     size_t& seen = copy.sources[source];
     for (; seen < stored_[object].size(); ++seen) {
       const Location part = stored_[object][seen];
@@ -217,13 +246,8 @@ void Solver::copy_objects(MemoryCopy& copy) {
   if (sets_[find(copy.to)].empty()) return;
   std::vector<int64_t> fresh;
   connect_sources(copy, fresh);
-  Set targets;
-  if (copy.to_records) {
-    for (const Location target : sets_[find(copy.to)])
-      if (!locations_.is_buffer(target)) targets.set(target);
-  } else {
-    targets = sets_[find(copy.to)];
-  }
+  Set targets = sets_[find(copy.to)];
+  if (copy.to_records) targets.intersectWithComplement(locations_.buffers());
   const auto connect = [&](Location target, int64_t distance) {
     if (const auto at = locations_.step(target, distance, 0);
         at && locations_.offset_of(*at) % kWord == 0)
@@ -238,28 +262,36 @@ void Solver::copy_objects(MemoryCopy& copy) {
 }
 
 void Solver::solve() {
+  solving_ = true;
   for (changed_ = true; changed_; ++waves_) {
     changed_ = false;
+    unite_waiting();
     stop_walks();
     const std::vector<Node> order = order_and_collapse();
     propagate(order);
     std::vector<std::pair<Node, Set>> pending;
     pending.swap(pending_);
     for (const auto& [node, news] : pending) {
-      if (budget_.is_over(kPointerShare)) {
+      if (is_over()) {
         ++unfinished_;
       } else {
         apply(find(node), news);
       }
     }
+    catch_up();
+
     if (unfinished_ > 0) break;
+    forget_equal_copies();
     for (size_t i = 0; i < memory_copies_.size(); ++i) {
       if (budget_.is_over(kPointerShare)) break;  // the next wave counts what is left
       copy_objects(memory_copies_[i]);
     }
     if (unfinished_ > 0) break;
-    if (after_wave_) after_wave_();
+    // It only adds: that the rest is stable first changes nothing but the work.
+    if (!changed_ && after_wave_) after_wave_();
+    catch_up();
   }
+  solving_ = false;
 }
 
 }  // namespace deadheat::scan

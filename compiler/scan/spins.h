@@ -1,4 +1,4 @@
-// Loops that only wait for somebody else to change a variable: ad-hoc synchronisation (Xiong et
+// Loops that only wait for another thread to change a variable: ad-hoc synchronisation (Xiong et
 // al., "Ad-hoc synchronization considered harmful", 2010; RaceMob section 4).
 #pragma once
 

@@ -1,4 +1,4 @@
-// How states compose, and how they meet.
+// How states compose, and how they merge.
 #include <algorithm>
 
 #include "compiler/scan/summary.h"
@@ -38,7 +38,7 @@ bool release(Locks& held, const Lock& lock) {
   return false;
 }
 
-// Twice is for recursive locks; a loop that unlocks must not add to it in each round.
+// Two entries are for recursive locks; a loop that unlocks must not add one in each turn.
 void State::note_release(const Lock& lock) {
   constexpr size_t kMostTimes = 2;
   if (released.count(lock) < kMostTimes) released.insert(lock);

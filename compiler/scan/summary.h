@@ -1,8 +1,8 @@
 // What a function does to locks and threads, relative to its entry: at each access, at each call,
-// and in the end. Bottom up over the call graph, recursion to a fixed point.
+// and at its end. Bottom up over the call graph, with a fixed point for recursion.
 //
-// This is RELAY's relative lock set: `acquired` must be held, `released` may have been, both since
-// the entry. What a caller holds is added when contexts are known (contexts.h).
+// This is RELAY's relative lock set: `acquired` must be held, `released` may have been released,
+// both since the entry. The caller's locks are added when contexts are known (contexts.h).
 #pragma once
 
 #include <llvm/ADT/SmallBitVector.h>
@@ -20,7 +20,7 @@ namespace deadheat::scan {
 
 enum class LockMode : uint8_t { kShared, kExclusive };
 
-// Stands for all descriptors that one side reads from and the other writes to.
+// Represents all descriptors that one side reads from and the other writes to.
 inline constexpr Location kDescriptors = ~Location{0};
 
 struct Lock {
@@ -80,10 +80,10 @@ class Summaries {
   bool has(const llvm::Function* function) const { return summaries_.contains(function); }
   const std::vector<const llvm::CallBase*>& spawns() const { return spawns_; }
   int spawn_number(const llvm::CallBase* call) const;
-  // Starts whose threads are taken to have ended after a join that may mean only some of them.
+  // Starts whose threads are assumed to have ended after a join that may cover only some of them.
   const Spawns& joined_by_assumption() const { return assumed_; }
   const std::vector<llvm::Function*>& order() const { return order_; }  // callees first
-  // False: the time was over before the pointers or all functions were looked at.
+  // False: the time ran out before the pointers or all functions were analysed.
   bool is_complete() const { return points_to_.is_complete() && skipped_ == 0; }
   Counters counters() const;
 

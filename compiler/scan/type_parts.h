@@ -1,4 +1,4 @@
-// Which part of a variable an offset means: "balance" of "g_accounts[].balance".
+// Which part of a variable an offset refers to: "balance" of "g_accounts[].balance".
 #pragma once
 
 #include <llvm/IR/DebugInfoMetadata.h>

@@ -1,6 +1,6 @@
-// A planted race, to prove that a runtime reports one: two threads write a cell with nothing
-// between them but the creation of one by the other. Happens-before finds it whatever the schedule.
-// With an argument, the safe twin: the thread is joined before the second write.
+// A planted race, to prove that a runtime reports one: two threads write a cell, and only the
+// creation of one by the other lies between them. Happens-before finds it in every schedule. With
+// an argument, the safe twin: the thread is joined before the second write.
 #include <pthread.h>
 #include <stddef.h>
 

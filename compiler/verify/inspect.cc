@@ -61,7 +61,7 @@ std::string interpreter(const ElfImage& image, bool& dynamic) {
     if (gelf_getphdr(image.elf(), static_cast<int>(i), &header) == nullptr) continue;
     dynamic |= header.p_type == PT_DYNAMIC;
     if (header.p_type != PT_INTERP) continue;
-    // Not elf_rawfile: after it libelf forgets to free what was read before.
+    // Not elf_rawfile: after it, libelf does not free what it read before.
     const Elf_Data* text = elf_getdata_rawchunk(image.elf(), static_cast<int64_t>(header.p_offset),
                                                 header.p_filesz, ELF_T_BYTE);
     if (text == nullptr || text->d_buf == nullptr) continue;

@@ -1,6 +1,6 @@
-// What a binary and the libraries that it needs were made of, read from their files: which of them
-// are instrumented, by which compiler, whether calls into other code are marked, and whether our
-// runtime would be the one that answers. Nothing of the binary is run.
+// What a binary and its libraries were built of, read from their files: which of them are
+// instrumented, by which compiler, whether calls into other code are marked, and whether our
+// runtime would be used. Nothing of the binary is run.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ struct Inspection {
 
 Result<Inspection> inspect(const std::string& binary);
 
-// What keeps detection from working, as {what is wrong, the one thing to do}; nothing: all is well.
+// What prevents detection, as {the problem, the one thing to do}; nothing: no problem.
 struct Problem {
   std::string what;
   std::string to_do;

@@ -22,7 +22,7 @@ std::string what_it_is(const Module& module) {
   if (!module.instrumented) return "not instrumented: its accesses are not seen";
   std::string text = "instrumented (" + join(module.compilers, ", ") + "); ";
   if (module.marks_regions) return text + "calls into other code are marked";
-  return text + "calls into other code are not marked (clang 19 and its pass do that)";
+  return text + "calls into other code are not marked (the plugins of clang 19 and gcc do that)";
 }
 
 }  // namespace

@@ -11,7 +11,7 @@
 
 extern void *bpf_rdonly_cast(const void *object, __u32 type) __ksym __weak;
 
-/* Where the next attachment goes, or NULL (and the event is flagged) when there is no room. */
+/* Where the next attachment goes, or NULL (and the event is flagged) if there is no room. */
 static __always_inline char *piece_begin(struct deadheat_bpf_task *task) {
   uint64_t at = task->used;
   opaque(at);
@@ -41,7 +41,7 @@ static __always_inline void attach_value(struct deadheat_bpf_task *task, uint16_
   piece_end(task, piece, type, argument, size);
 }
 
-/* Bytes of the task's memory; false when they cannot be read now. */
+/* Bytes of the task's memory; false if they cannot be read now. */
 static __noinline bool attach_user(struct deadheat_bpf_task *task, uint32_t what, uint64_t from,
                                    uint64_t size) {
   char *piece = piece_begin(task);
@@ -120,8 +120,8 @@ static __always_inline struct file *open_file(uint32_t descriptor) {
   return file;
 }
 
-/* The object behind a descriptor of the running task. A description's number is the counter's when
- * it is made. */
+/* The object behind a descriptor of the running task. A description's number is the counter's value
+ * at its creation. */
 static __noinline void attach_object(struct deadheat_bpf_task *task, int descriptor,
                                      uint32_t argument, bool fresh) {
   struct file *file = open_file(descriptor);
@@ -131,7 +131,7 @@ static __noinline void attach_object(struct deadheat_bpf_task *task, int descrip
   struct deadheat_process_object *object = (void *)(piece + 8);
   object->description = fresh ? next_number() : 0;
   describe(object, file);
-  /* The kernel keeps 12 bits of major and 20 of minor; stat shows them in another order. */
+  /* The kernel uses 12 bits for major and 20 for minor; stat shows them in another order. */
   uint64_t device = object->device;
   object->device = (device & 0xff) | (device >> 20) << 8 | (device & 0xfff00) << 12;
   piece_end(task, piece, DEADHEAT_ATTACH_OBJECT, argument, sizeof *object);

@@ -45,7 +45,7 @@ static __always_inline void attach_address(struct deadheat_bpf_task *task, uint3
     task->event.flags |= DEADHEAT_PROCESS_UNREADABLE;
 }
 
-/* Peer and passed descriptors. Only the first control message is looked at: libraries send rights
+/* Peer and passed descriptors. Only the first control message is inspected: libraries send rights
  * first or alone. */
 static __noinline void attach_message(struct deadheat_bpf_task *task, uint64_t from) {
   struct user_message message;

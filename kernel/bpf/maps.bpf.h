@@ -15,9 +15,9 @@
 #define opaque(value) asm volatile("" : "+r"(value))
 #define SHORT 128u /* bytes of attachments that are copied by loads: a call takes 30 ns */
 #define ASIDE_BYTES (1u << 20)
-#define WAKE_EVERY 64u /* events between two looks at how full a ring is */
+#define WAKE_EVERY 64u /* events between two checks of a ring's fill level */
 
-/* Tasks whose children are to be recorded: a sandbox's first process. */
+/* Tasks whose children are recorded: a sandbox's first process. */
 struct {
   __uint(type, BPF_MAP_TYPE_TASK_STORAGE);
   __uint(map_flags, BPF_F_NO_PREALLOC);
@@ -41,14 +41,14 @@ struct {
   __type(value, struct deadheat_bpf_task);
 } states SEC(".maps");
 
-/* Indices of states given back. */
+/* Indices of released states. */
 struct {
   __uint(type, BPF_MAP_TYPE_STACK);
   __uint(max_entries, DEADHEAT_BPF_MOST_TASKS);
   __uint(value_size, sizeof(uint32_t));
 } unused SEC(".maps");
 
-/* One element a processor in both; bpf_object.cc sets number and size. */
+/* One element per processor in both; bpf_object.cc sets number and size. */
 struct {
   __uint(type, BPF_MAP_TYPE_ARRAY);
   __uint(map_flags, BPF_F_MMAPABLE);
@@ -97,7 +97,7 @@ static __always_inline struct deadheat_bpf_task *state_at(uint32_t slot) {
   return bpf_map_lookup_elem(&states, &index);
 }
 
-/* A PID may be somebody else's by now: the state knows whose it is. */
+/* The PID may have been reused: the state records its owner. */
 static __always_inline struct deadheat_bpf_task *state_of(struct task_struct *task) {
   uint32_t pid = task->pid;
   uint32_t *slot = bpf_map_lookup_elem(&slots, &pid);
@@ -106,7 +106,7 @@ static __always_inline struct deadheat_bpf_task *state_of(struct task_struct *ta
   return state && state->owner == (uint64_t)task ? state : 0;
 }
 
-/* A state for a new task. One that its PID still has is left over from a dead one. */
+/* Claims a state for a new task. A state that its PID still has belonged to a dead task. */
 static __always_inline struct deadheat_bpf_task *claim_state(struct task_struct *task) {
   uint32_t pid = task->pid, index;
   uint32_t *slot = bpf_map_lookup_elem(&slots, &pid);
@@ -136,7 +136,7 @@ static __always_inline void release_state(struct task_struct *task) {
   bpf_map_push_elem(&unused, &index, 0);
 }
 
-/* A thread that executes takes over its leader's PID, and the leader gets the thread's. */
+/* A thread that calls exec takes over its leader's PID, and the leader gets the thread's. */
 static __always_inline void exchange_states(uint32_t one, uint32_t other) {
   uint32_t *first = bpf_map_lookup_elem(&slots, &one),
            *second = bpf_map_lookup_elem(&slots, &other);
@@ -158,7 +158,7 @@ static __noinline void wake_consumer(void) {
   if (nothing) bpf_ringbuf_discard(nothing, BPF_RB_FORCE_WAKEUP);
 }
 
-/* The event in a task's state, whole, to this processor's ring. */
+/* Copies the complete event in a task's state to this processor's ring. */
 static __always_inline void submit(struct deadheat_bpf_task *task) {
   uint64_t used = task->used;
   uint32_t cpu = bpf_get_smp_processor_id();
@@ -195,7 +195,7 @@ static __always_inline void submit(struct deadheat_bpf_task *task) {
     *(volatile uint64_t *)&ring->produced = at + sizeof task->event + used;
   }
   *(volatile uint64_t *)&ring->busy = 0;
-  /* Not by the event's number: one task alone draws every second one. */
+  /* Not by the event's number: a single task draws only every second number. */
   if (filled > settings.wake_at && (ring->events + counters.lost) % WAKE_EVERY == 0)
     wake_consumer();
 }

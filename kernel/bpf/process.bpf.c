@@ -75,7 +75,7 @@ int BPF_PROG(on_enter, struct pt_regs *regs, long id) {
   return 0;
 }
 
-/* What the fork tracepoint left in the parent's state becomes a FORK event. */
+/* Turns the data that the fork tracepoint left in the parent's state into a FORK event. */
 static __noinline void made_child(struct deadheat_bpf_task *task) {
   struct deadheat_process_event *event = &task->event;
   uint64_t flags = event->arguments[0];
@@ -123,7 +123,7 @@ int BPF_PROG(on_exit, struct pt_regs *regs, long result) {
   return 0;
 }
 
-/* Read by calls here and below, not by loads: see open_file(). */
+/* Reads by helper calls here and below, not by loads: see open_file(). */
 #define SAME(field) (BPF_CORE_READ(parent, field) == BPF_CORE_READ(child, field))
 
 SEC("tp_btf/sched_process_fork")
@@ -209,7 +209,7 @@ int BPF_PROG(on_end, struct task_struct *current) {
   return 0;
 }
 
-/* Not at its exit: it still has to tell its parent. */
+/* Not at its exit: it still has to notify its parent. */
 SEC("tp_btf/sched_process_free")
 int BPF_PROG(on_free, struct task_struct *task) {
   release_state(task);
@@ -233,7 +233,7 @@ static __always_inline int code_of(struct kernel_siginfo *info) {
   return info->si_code;
 }
 
-/* Timers fire in whatever task runs: nobody sent these. */
+/* Timers fire in whatever task is running: these signals have no sender. */
 static __always_inline bool is_from_timer(int signal, int code) {
   return code == -2 /* SI_TIMER */ ||
          (code == 0x80 && (signal == 14 || signal == 26 || signal == 27));
@@ -275,7 +275,7 @@ int BPF_PROG(on_deliver, int signal, struct kernel_siginfo *info, struct k_sigac
   event.process = task->event.process;
   event.arguments[0] = (int64_t)code_of(info);
   event.arguments[1] = (uint64_t)action->sa.sa_handler > 1;
-  /* EINTR, and the codes by which the kernel tells itself to begin the call again. */
+  /* EINTR, and the codes by which the kernel restarts the call. */
   event.arguments[2] = (long)regs->orig_ax >= 0 &&
                        (result == -4 || (result <= -512 && result >= -516 && result != -515));
   submit_signal(&event);

@@ -2,15 +2,15 @@
 // The debug registers of all processors.
 //
 // perf gives us two breakpoints on every processor, each on a dummy word of ours: that reserves the
-// registers, sets DR7 once and for all, and brings traps to dh_touched. Arming then only writes an
-// address register. That is all that may be done from a breakpoint's handler (perf's own calls
-// sleep or send messages that wait), and it survives the way out of an NMI, which restores DR7 and
-// leaves the addresses alone.
+// registers, sets DR7 once, and routes traps to dh_touched. Arming then only writes an address
+// register. Nothing more is allowed in a breakpoint's handler (perf's own calls sleep or send
+// messages and wait), and it survives the return from an NMI, which restores DR7 and leaves the
+// addresses alone.
 //
-// State, not messages: a processor that is told (by NMI: one with interrupts off listens too)
-// copies the sample's word, whatever it is by then, and confirms the sample's generation. Nobody is
-// told when a sample is over: a processor that runs into an old word sets its register back to the
-// dummy. Where others have taken the registers, nobody is told, and values are compared.
+// State, not messages: a notified processor (by NMI, which also reaches one with interrupts off)
+// copies the current word of the sample and confirms the sample's generation. The end of a sample
+// is not announced: a processor that traps on an old word sets its register back to the dummy. If
+// others have taken the registers, no processor is notified, and values are compared.
 #include <asm/apic.h>
 #include <asm/cpu_entry_area.h>
 #include <asm/debugreg.h>
@@ -32,9 +32,9 @@ static struct perf_event *__percpu *events[DH_SLOTS];
 
 struct cpu_state {
   int registers[DH_SLOTS];       // which of DR0 to DR3; -1: none
-  unsigned long word[DH_SLOTS];  // what it should hold
+  unsigned long word[DH_SLOTS];  // its intended content
   unsigned long confirmed;       // generation
-  atomic_t told;                 // an NMI of ours is under way
+  atomic_t told;                 // an NMI of ours is pending
 };
 static DEFINE_PER_CPU(struct cpu_state, cpus);
 
@@ -51,9 +51,9 @@ static bool overlaps(unsigned long word, const void *object, size_t size) {
 }
 NOKPROBE_SYMBOL(overlaps);
 
-// perf refuses breakpoints on these; whoever writes the register himself must do so, too. Left out:
-// cpu_tlbstate, which modules cannot name, and which no processor has watched of itself because
-// none accesses another's.
+// perf refuses breakpoints on these, and code that writes the register directly must do the same.
+// Except cpu_tlbstate, which modules cannot name; no processor watches its own, because none
+// accesses another's.
 bool dh_is_entry_data(unsigned long address) {
   unsigned long word = address & ~7ul;
   int cpu;
@@ -92,7 +92,7 @@ NOKPROBE_SYMBOL(read_register);
 
 static void watch_word(struct cpu_state *state, int slot, unsigned long word) {
   int number = state->registers[slot];
-  // Somebody (text patching restores what perf knows) may have written it since.
+  // Other code (text patching restores what perf knows) may have written it since.
   if (read_register(number) != state->word[slot]) dh_count(lost_registers);
   state->word[slot] = word;
   switch (number) {
@@ -121,7 +121,7 @@ NOKPROBE_SYMBOL(watch_nothing);
 static int on_nmi(unsigned int kind, struct pt_regs *regs) {
   struct cpu_state *state = this_cpu_ptr(&cpus);
   unsigned long generation;
-  // Taken back first: who tells us from now on sends another one.
+  // Cleared first: a later notification sends another NMI.
   if (!atomic_xchg(&state->told, 0)) return NMI_DONE;
   generation = smp_load_acquire(&dh_sample.generation);
   if (generation & 1) {
@@ -146,7 +146,7 @@ unsigned int dh_arm(void) {
     dh_add(unarmed_processors, num_online_cpus() - 1);
     return 0;
   }
-  // Our own look at the value must not trap here.
+  // Our own read of the value must not trap here.
   for (int slot = 0; slot < DH_SLOTS; ++slot) watch_nothing(this_cpu_ptr(&cpus), slot);
   for_each_online_cpu(cpu) if (cpu != me && !atomic_xchg(&per_cpu(cpus, cpu).told, 1))
       apic->send_IPI(cpu, NMI_VECTOR);
@@ -166,8 +166,8 @@ unsigned int dh_arm(void) {
 }
 NOKPROBE_SYMBOL(dh_arm);
 
-// A processor accessed a watched word; the instruction is done, the next one is not. If the
-// sample's thread stands at this moment, both are at the word at one time, whatever register
+// A processor accessed a watched word; that instruction has executed, the next one has not. If the
+// sample's thread is stopped at this moment, both are at the word at one time, whichever register
 // brought us here.
 static void touched(struct cpu_state *state, int slot, struct pt_regs *regs) {
   int number;
@@ -249,7 +249,7 @@ static bool all_told(void) {
 }
 
 void dh_arm_exit(void) {
-  // No probe is left, so no new NMI; those under way must still find their handler.
+  // No probe is left, so there are no new NMIs; pending ones must still find their handler.
   while (!all_told()) cond_resched();
   unregister_nmi_handler(NMI_LOCAL, DEADHEAT_WATCH_NAME);
   give_back();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0
-// The device: opened by one at a time, who is root. Closing it takes all probes away, so a user
+// The device: opened by one root process at a time. Closing it removes all probes, so a user
 // program that dies leaves nothing behind.
 #include <linux/capability.h>
 #include <linux/fs.h>
@@ -17,7 +17,7 @@ static const struct deadheat_watch_settings kDefaults = {
     .delay_ns = 100000, .atomic_delay_ns = 30000, .acknowledge_ns = 100000, .share_permille = 30};
 struct deadheat_watch_settings dh_settings;
 
-static DEFINE_MUTEX(lock);  // of everything that user space asks for
+static DEFINE_MUTEX(lock);  // for all requests of user space
 static bool opened;
 static u32 hit_ns;
 
@@ -48,7 +48,7 @@ static int watch_release(struct inode *inode, struct file *file) {
 static long set(const void __user *from) {
   struct deadheat_watch_settings wanted;
   if (copy_from_user(&wanted, from, sizeof wanted)) return -EFAULT;
-  // Interrupts are off meanwhile: longer stands would be felt, and waiters would complain.
+  // Interrupts are off meanwhile: longer delays would be noticed, and waiters would complain.
   if (wanted.delay_ns > 2000000 || wanted.atomic_delay_ns > 200000 ||
       wanted.acknowledge_ns > 2000000 || wanted.share_permille == 0 || wanted.share_permille > 1000)
     return -EINVAL;

@@ -1,25 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0
-// What QEMU's emulation (tcg) needs besides.
+// Workarounds for QEMU's emulation (tcg).
 //
-// With one thread for each processor, it can miss that code is patched while it translates it (7.2
-// does; later ones lock the page first): what one processor runs is then not what is in memory.
+// With one thread per processor, it can miss that code is patched while it translates it (7.2 does;
+// later versions lock the page first): a processor then runs code that differs from memory.
 //
-// A breakpoint that was placed is never hit there. The kernel interrupts every processor after a
-// patch, so none is in the middle of a translation any more: writing the byte once more with what
-// it holds makes the emulator translate anew.
+// A newly placed breakpoint may then never be hit. The kernel interrupts every processor after a
+// patch, so none is still translating: writing the byte once more with the same value makes the
+// emulator translate again.
 //
-// A breakpoint that was taken out is still hit. As long as the probe is known that is one more hit;
-// once it is forgotten, the kernel finds no breakpoint in memory and tries again, and that
-// processor never leaves the instruction. So breakpoints are taken out of the code first, their
-// bytes are written once more, and only then are the probes forgotten.
+// A removed breakpoint may still be hit. While the probe is known that is one more hit; once it is
+// forgotten, the kernel finds no breakpoint in memory and retries, and that processor never leaves
+// the instruction. So breakpoints are first removed from the code, then their bytes are written
+// once more, and only then are the probes forgotten.
 //
-// A watchpoint makes it begin the instruction again (7.2 does; later ones look before they store).
-// cmpxchg16b has two stores. Where only the second one is watched, and only for writes, the first
-// one is done by then: the second try finds the half that it has itself written, says that it
-// failed, and half of the pair is the new one. SLUB lost its lists that way, within a minute.
-// Watched for reads too, the instruction begins again before it has stored anything; that costs
-// touches by readers, and the emulator says nothing of instructions with a lock prefix then
-// (values are compared). The pair is aligned, so its second half is always the odd word.
+// A watchpoint restarts the instruction (in 7.2; later versions check before they store).
+// cmpxchg16b has two stores. If only the second is watched, and only for writes, the first has been
+// performed by then: the second attempt finds the half that it wrote itself, reports failure, and
+// half of the pair is new. SLUB lost its lists that way within a minute. If the word is watched for
+// reads too, the instruction restarts before it has stored anything; that costs touches by readers,
+// and the emulator then does not report instructions with a lock prefix (values are compared). The
+// pair is aligned, so its second half is always the odd word.
 #include <asm/processor.h>
 #include <linux/kprobes.h>
 #include <linux/mm.h>
@@ -43,7 +43,7 @@ void dh_rewrite(unsigned long address) {
   struct page *page = in_module ? vmalloc_to_page((void *)address) : virt_to_page((void *)address);
   u8 *alias = page ? vmap(&page, 1, VM_MAP, PAGE_KERNEL) : NULL;
   if (!alias) return;
-  // Code itself is read-only; the same byte through another mapping is not.
+  // The code mapping is read-only; the same byte through another mapping is writable.
   asm volatile("lock orb $0, %0" : "+m"(alias[offset_in_page(address)]));
   vunmap(alias);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0
-// Kprobes in their slots, and which of their hits become samples.
+// Kprobes in their slots, and the decision which hits become samples.
 //
-// Sites were decoded in user space before any probe was there; here their bytes must still be the
-// same, and kprobes itself refuses what is on its blacklist or no beginning of an instruction. An
-// (empty) post handler keeps a probe from being turned into a jump, whose copy would run at an
-// address that nobody could map back.
+// Sites were decoded in user space before any probe existed. Here their bytes must still be the
+// same, and kprobes itself refuses addresses on its blacklist or inside an instruction. An (empty)
+// post handler prevents a probe from being turned into a jump, whose copy would run at an address
+// that could not be mapped back.
 #include <linux/delay.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -15,8 +15,8 @@
 #include "watch.h"
 
 static struct dh_site sites[DEADHEAT_WATCH_SITES];
-static atomic_t sampling;  // somebody takes a sample
-static u64 rest_until;     // cycles; by whoever takes the sample
+static atomic_t sampling;  // a sample is being taken
+static u64 rest_until;     // cycles; written by the sampling processor
 
 static void after_access(struct kprobe *probe, struct pt_regs *regs, unsigned long flags) {}
 NOKPROBE_SYMBOL(after_access);
@@ -43,7 +43,7 @@ static int before_access(struct kprobe *probe, struct pt_regs *regs) {
   struct dh_site *site = container_of(probe, struct dh_site, probe);
   dh_count(hits);
   atomic_inc(&site->hits);
-  // The breakpoint's own trap is one level; a second is a real NMI, or a debug trap of ours.
+  // The breakpoint's own trap is one level; a second one is a real NMI, or a debug trap of ours.
   if ((preempt_count() & NMI_MASK) > NMI_OFFSET) {
     dh_count(in_nmi);
   } else if ((s64)(READ_ONCE(rest_until) - dh_now()) > 0) {
@@ -71,7 +71,7 @@ unsigned long dh_original(unsigned long ip) {
 }
 NOKPROBE_SYMBOL(dh_original);
 
-// Its copy of the instruction may be somebody else's by now.
+// Its copy of the instruction may belong to another probe by now.
 static void forget(struct dh_site *site) { WRITE_ONCE(site->probe.ainsn.insn, NULL); }
 
 static int place_one(struct dh_site *site, const struct deadheat_watch_site *what) {
@@ -155,7 +155,7 @@ void dh_look(struct deadheat_watch_look *look) {
 static int pass(struct kprobe *probe, struct pt_regs *regs) { return 0; }
 NOKPROBE_SYMBOL(pass);
 
-// Not traced: a probe at a traced function's entry is a call and no breakpoint.
+// Not traced: a probe at a traced function's entry is a call rather than a breakpoint.
 static noinline notrace void to_be_hit(void) { asm volatile("nop"); }
 
 u32 dh_measure_hit(void) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0
-// Records on their way to user space: one writer (whoever takes the sample), one reader (the device
-// is open once). A full buffer loses the newest record, and records_lost says how many.
+// Records on their way to user space: one writer (the sampling processor), one reader (the device
+// is open once). A full buffer loses the newest record, which records_lost counts.
 #include <linux/uaccess.h>
 #include <linux/vmalloc.h>
 
@@ -9,7 +9,7 @@
 #define RECORDS 2048u  // about 1.6 MB
 
 static struct deadheat_watch_record *records;
-static unsigned int head, tail;  // only grow; head is the writer's
+static unsigned int head, tail;  // only increase; head is the writer's
 
 int dh_ring_init(void) {
   records = vzalloc(RECORDS * sizeof *records);

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0
-// One sample: a thread stands in its breakpoint's handler, just before an access, while the other
-// processors' registers watch the word.
+// One sample: a thread is stopped in its breakpoint's handler, just before an access, while the
+// other processors' registers watch the word.
 //
-// The handler runs with interrupts off, so the stand is short and bounded: acknowledge_ns plus one
-// and a half times delay_ns, or atomic_delay_ns where the code itself had interrupts off or was in
-// an interrupt (others may be waiting for just that processor). Whoever holds a lock that orders
-// the access still holds it, so what is touched meanwhile was touched without that lock.
+// The handler runs with interrupts off, so the delay is short and bounded: acknowledge_ns plus one
+// and a half times delay_ns, or atomic_delay_ns if the code itself had interrupts off or was in an
+// interrupt (others may be waiting for this processor). A thread that holds a lock that orders the
+// access still holds it, so any touch meanwhile happens without that lock.
 #include <asm/ptrace.h>
 #include <linux/module.h>
 #include <linux/preempt.h>
@@ -17,7 +17,7 @@
 #include "watch.h"
 
 struct dh_sample dh_sample;
-static u64 samples;  // by whoever takes the sample
+static u64 samples;  // written by the sampling processor
 static u32 random_state;
 
 static const u8 kRegisters[16] = {
@@ -56,12 +56,12 @@ NOKPROBE_SYMBOL(next_random);
 static bool on_own_stack(unsigned long address, const struct pt_regs *regs) {
   unsigned long stack = (unsigned long)task_stack_page(current);
   if (address >= stack && address < stack + THREAD_SIZE) return true;
-  // Interrupts have stacks of their own.
+  // Interrupts have their own stacks.
   return (address ^ regs->sp) < PAGE_SIZE;
 }
 NOKPROBE_SYMBOL(on_own_stack);
 
-// The trap that brought us here counts as an NMI itself; below it lies what was interrupted.
+// The trap that brought us here counts as an NMI itself; below it is the interrupted context.
 static u32 context_flags(const struct pt_regs *regs) {
   u32 count = preempt_count() - NMI_OFFSET - HARDIRQ_OFFSET, flags = 0;
   if (!(regs->flags & X86_EFLAGS_IF)) flags |= DEADHEAT_WATCH_IRQS_OFF;
@@ -72,8 +72,8 @@ static u32 context_flags(const struct pt_regs *regs) {
 NOKPROBE_SYMBOL(context_flags);
 
 // The callers of the interrupted place, as the unwinder sees them from here: our own frames and the
-// trap's come first and are dropped. In a breakpoint's copy of an instruction it would not know the
-// way, so that for its eyes the trap came from the original.
+// trap's come first and are dropped. The unwinder cannot unwind from a breakpoint's copy of an
+// instruction, so it is told that the trap came from the original.
 static u32 callers_of(u64 *to, struct pt_regs *regs, unsigned long original) {
   unsigned long trace[DEADHEAT_WATCH_STACK + 16], ip = regs->ip;
   unsigned int length, from = 0;
@@ -167,7 +167,7 @@ static void keep(struct dh_site *site, struct pt_regs *regs, struct deadheat_wat
 }
 NOKPROBE_SYMBOL(keep);
 
-static struct deadheat_watch_record scratch;  // of whoever takes the sample
+static struct deadheat_watch_record scratch;  // of the sampling processor
 
 void dh_take_sample(struct dh_site *site, struct pt_regs *regs) {
   unsigned long address = effective_address(&site->what, regs);
@@ -196,7 +196,7 @@ void dh_take_sample(struct dh_site *site, struct pt_regs *regs) {
   scratch.size = size;
   scratch.armed = 0;
   if (user) {
-    // Another process may have the same address: registers would trap on strangers.
+    // Another process may use the same address: registers would trap on its accesses.
     dh_count(user_addresses);
     stand(context_flags(regs));
   } else {

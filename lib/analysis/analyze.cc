@@ -1,10 +1,10 @@
 // Runs an engine over a Source: the passes, and what each of them adds to the report.
 //
-// First detection. Where region ends add reachable ranges, a pass that collects them and detection
-// again (a BarrierPair has one set of addresses, known only at its end). If there were events that
-// cannot be, the source looks up the place of the first few. If there are races, one more pass,
-// which stops as soon as it has its answers: which pairs are schedulable, on total-order traces,
-// and the steps around each example.
+// First detection. If region ends add reachable ranges, a pass collects them and detection runs
+// again (a BarrierPair has one set of addresses, known only at its end). If there were impossible
+// events, the source looks up the positions of the first few. If there are races, one more pass,
+// which stops once it has its answers: which pairs are schedulable, on total-order traces, and the
+// steps around each example.
 #include <algorithm>
 #include <memory>
 #include <optional>
@@ -32,7 +32,7 @@ using trace::Source;
 
 namespace {
 
-// How many events ahead cache lines are asked for; measured on the workloads of bench/.
+// How many events ahead to prefetch cache lines; measured on the workloads of bench/.
 constexpr size_t kCellsAhead = 16;
 constexpr size_t kBucketsAhead = 8;
 
@@ -85,7 +85,7 @@ Result<EndSets> collect_end_sets(Source& source) {
   }
 }
 
-// An event that cannot be: the trace is broken, or lacks events.
+// An impossible event: the trace is broken, or lacks events.
 struct Oddity {
   uint64_t number;
   Event event;
@@ -104,7 +104,7 @@ std::string describe(const Oddity& oddity, const std::string& place, const Sourc
                        : source.object_name(oddity.event.address, oddity.event.kind));
 }
 
-// One line each, with its place in the trace. Reads the trace again, if there are any.
+// One line each, with its place in the trace. Reads the trace again if there are any.
 void add_problems(const std::vector<Oddity>& oddities, Source& source,
                   std::vector<std::string>& problems) {
   if (oddities.empty()) return;
@@ -143,7 +143,7 @@ class Pass {
 
   void take(const Batch& batch) {
     const auto events = batch.events;
-    Cell* located[kCellsAhead] = {};  // of the events to come, by number modulo the distance
+    Cell* located[kCellsAhead] = {};  // of the upcoming events, by number modulo the distance
     const auto locate = [&](size_t i) {
       if (i < events.size())
         located[i % kCellsAhead] =
@@ -222,8 +222,8 @@ class Pass {
   void inner(const Event& event) {
     if (event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit) return;
     if (!event.stamped) {
-      // Where it lies among the region's hidden synchronisation is unknown: checking it could cry
-      // wolf.
+      // Its position relative to the region's hidden synchronisation is unknown: checking it could
+      // cause a false alarm.
       ++inner_unordered_;
       return;
     }
@@ -264,7 +264,7 @@ class Pass {
   bool needs_end_sets_ = false;
 };
 
-// The pass after detection: schedulability, if asked for, and explanations.
+// The pass after detection: schedulability, if requested, and explanations.
 class SecondPass {
  public:
   SecondPass(const Options& options, const EndSets* end_sets, const FlatIndex* unordered,
@@ -312,7 +312,7 @@ class SecondPass {
   const Options& options_;
   Explainer explainer_;
   std::vector<RacyPair>& pairs_;
-  const FlatIndex* unordered_;  // null: no total order, or not asked for
+  const FlatIndex* unordered_;  // null: no total order, or not requested
   std::optional<Pass<Mode::kSchedulable>> schedulable_;
 };
 
@@ -340,7 +340,7 @@ Result<Report> detect(Source& source, const Options& options) {
   const std::vector<Oddity> oddities = pass->oddities();
   report.pairs = std::move(pass->pairs().pairs());
   const FlatIndex unordered = std::move(pass->unordered_granules());
-  pass.reset();  // its shadow, before another pass makes one
+  pass.reset();  // frees its shadow before another pass creates one
   add_problems(oddities, source, report.problems);
   if (report.pairs.empty()) return report;
   const bool schedulable =

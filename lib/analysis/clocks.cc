@@ -26,7 +26,7 @@ bool releases(MemoryOrder order) {
 bool Clocks::admit_new(ThreadId thread) {
   if (thread >= kMaxThreads) return false;
   for (auto fresh = static_cast<ThreadId>(threads_.size()); fresh <= thread; ++fresh) {
-    // A thread's clock has to reach its own component.
+    // A thread's clock must include its own component.
     const uint64_t bytes = (uint64_t{fresh} + 1) * 2 * sizeof(order::Tick);
     if (memory_ + bytes > memory_limit_) return false;
     memory_ += bytes;
@@ -55,8 +55,8 @@ void Clocks::join(ThreadId thread, const VectorClock& other) {
 
 void Clocks::advance(ThreadId thread) {
   Thread& self = threads_[thread];
-  // 2^32 - 1 releases by one thread: it stays at its last tick, which can hide races but never
-  // invents one.
+  // After 2^32 - 1 releases a thread stays at its last tick, which can hide races but never invents
+  // one.
   if (self.tick != ~order::Tick{0}) self.clock.set(thread, ++self.tick);
 }
 
@@ -196,7 +196,7 @@ void Clocks::join_thread(const Event& event) {
     return;
   }
   join(event.thread, threads_[event.other].clock);
-  // Should the joined thread run on (a broken trace), what it does then was not joined.
+  // If the joined thread continues (a broken trace), its later events were not joined.
   advance(event.other);
 }
 
@@ -224,8 +224,8 @@ void Clocks::atomic_acquire(const Event& event) {
   }
 }
 
-// A store ends the release sequences of other threads and continues those of its own, unless it is
-// one of C++20, which ends them all. (A releasing store knows all that they published: no
+// A store ends the release sequences of other threads and continues those of its own; a C++20
+// store ends them all. (A releasing store knows everything that they published: no
 // difference.)
 void Clocks::end_sequences(const Event& store, Atomic& atomic) {
   const auto own = std::ranges::find_if(
@@ -263,8 +263,8 @@ void Clocks::add_to_sequence(ThreadId thread, Atomic& atomic, const VectorClock&
   add(atomic.clock, clock);
 }
 
-// A read-modify-write continues the release sequences, a store ends some. What releases heads one
-// of its own; a relaxed write heads one with what the thread's last release fence saw.
+// A read-modify-write continues the release sequences, a store ends some. A releasing operation
+// heads a new one; a relaxed write heads one with what the thread's last release fence saw.
 void Clocks::atomic_release(const Event& event) {
   if (!edges_.atomics || event.kind == EventKind::kRead) return;
   const auto [index, is_new] = atomic_ids_.insert(event.address);
@@ -280,8 +280,8 @@ void Clocks::atomic_release(const Event& event) {
   }
 }
 
-// Phases of a cyclic barrier: nobody leaves before all have entered, so the first leave closes the
-// phase that is filling, and a fast thread that enters again fills the next one.
+// Phases of a cyclic barrier: no thread leaves before all have entered, so the first leave closes
+// the current phase, and a fast thread that enters again belongs to the next one.
 void Clocks::enter_barrier(const Event& event) {
   if (!edges_.rendezvous) return;
   Barrier& barrier = barriers_[event.address];

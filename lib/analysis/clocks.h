@@ -31,10 +31,10 @@ struct EdgeSet {
 
 class Clocks {
  public:
-  // Past `memory_limit` bytes of clocks no clock grows any more: edges are lost, and counted.
+  // Beyond `memory_limit` bytes of clocks, clocks stop growing: edges are lost and counted.
   Clocks(EdgeSet edges, uint64_t memory_limit) : edges_(edges), memory_limit_(memory_limit) {}
 
-  // Threads at or past this cannot be tracked (an entry of the shadow has 20 bits for the thread).
+  // Threads from this number on cannot be tracked (a shadow entry has 20 bits for the thread).
   static constexpr uint32_t kMaxThreads = 1U << 20;
   bool knows(trace::ThreadId thread) const { return thread < threads_.size(); }
   bool admit(trace::ThreadId thread) {
@@ -42,8 +42,8 @@ class Clocks {
     return admit_new(thread);
   }
 
-  // Synchronisation other than atomic accesses; accesses, function and region events do nothing
-  // here.
+  // Synchronisation other than atomic accesses; ignores accesses, function and region
+  // events.
   void apply(const trace::Event& event);
   // An atomic access is an acquire, then the access itself, then a release.
   void atomic_acquire(const trace::Event& event);
@@ -63,8 +63,8 @@ class Clocks {
   uint64_t lock_address(uint32_t lock) const { return lock_addresses_[lock]; }
   void add_counters(Counters& counters) const;
 
-  // What the last event that made no sense did wrong ("releases a lock that it does not hold"), and
-  // how many there were: such a trace lacks synchronisation, so what looks unordered may not be.
+  // How the last invalid event is wrong ("releases a lock that it does not hold"), and the number
+  // of such events: the trace lacks synchronisation, so what looks unordered may be ordered.
   uint64_t oddities() const {
     return unmatched_releases_ + contested_acquires_ + odd_forks_ + odd_joins_ + odd_barriers_;
   }
@@ -77,9 +77,9 @@ class Clocks {
     LocksetId lockset = kNoLocks;
     bool joined = false;
     uint64_t version = 0;
-    order::VectorClock release_fence;    // clock at the last release fence
-    order::VectorClock acquire_pending;  // what relaxed loads read, for the next acquire fence
-    std::map<uint32_t, uint32_t> depth;  // recursive holds beyond the first, by lock
+    order::VectorClock release_fence;            // clock at the last release fence
+    order::VectorClock acquire_pending;          // from relaxed loads, for the next acquire fence
+    std::map<uint32_t, uint32_t> depth;          // recursive holds beyond the first, by lock
     std::map<uint64_t, uint64_t> barrier_phase;  // where it entered
   };
   struct Lock {
@@ -89,16 +89,16 @@ class Clocks {
     uint32_t holds = 0;  // by the holder; 0: free
     uint32_t readers = 0;
   };
-  // An atomic object. Release sequences of several threads may be under way: a read-modify-write
+  // An atomic object. It may have release sequences of several threads: a read-modify-write
   // continues them all, a store only those of its own thread (in C, and in C++ before 20).
   struct Atomic {
-    order::VectorClock clock;        // what reading the object brings: all of them
-    trace::ThreadId head = kNobody;  // whose they are, if of one thread
+    order::VectorClock clock;        // what a read of the object acquires: all of them
+    trace::ThreadId head = kNobody;  // the head's thread, if there is only one
     std::vector<std::pair<trace::ThreadId, order::VectorClock>> heads;  // if of several: apart
   };
   struct Barrier {
     std::map<uint64_t, std::pair<order::VectorClock, uint32_t>>
-        phases;  // clock and who is still inside
+        phases;  // clock and the threads still inside
     uint64_t filling = 0;
   };
 
@@ -114,7 +114,7 @@ class Clocks {
   void enter_barrier(const trace::Event& event);
   void leave_barrier(const trace::Event& event);
   void publish(trace::ThreadId thread, order::VectorClock& object);
-  // Whether `into` may take in all of `from`.
+  // Whether memory allows `into` to absorb all of `from`.
   bool make_room(const order::VectorClock& into, const order::VectorClock& from);
   void store(order::VectorClock& into, const order::VectorClock& from) {
     if (make_room(into, from)) into.assign(from);
@@ -127,7 +127,7 @@ class Clocks {
 
   EdgeSet edges_;
   uint64_t memory_limit_;
-  uint64_t memory_ = 0;  // bytes of clocks, as asked for
+  uint64_t memory_ = 0;  // bytes requested for clocks
   uint64_t edges_dropped_ = 0;
   std::vector<Thread> threads_;
   LocksetTable locksets_;
@@ -136,7 +136,7 @@ class Clocks {
   std::vector<uint64_t> lock_addresses_;
   FlatIndex atomic_ids_;
   std::vector<Atomic> atomics_;
-  std::vector<order::VectorClock> spare_;  // of sequences that ended: their memory is counted
+  std::vector<order::VectorClock> spare_;  // from ended sequences: their memory is counted
   FlatIndex object_ids_[4];  // notify, semaphore, once, annotation: one address may serve as each
   std::vector<order::VectorClock> objects_[4];
   std::map<uint64_t, Barrier> barriers_;

@@ -1,5 +1,5 @@
-// Every engine equals its naive twin on thousands of random traces. A failure prints the seed and
-// the trace.
+// Compares every engine with its naive twin on thousands of random traces. A failure prints the
+// seed and the trace.
 #include <gtest/gtest.h>
 
 #include <sstream>
@@ -80,7 +80,7 @@ void conform(const Options& options, bool regions, uint64_t first_seed, uint64_t
       static_cast<unsigned long long>(first_seed),
       static_cast<unsigned long long>(first_seed + seeds - 1), totals.traces, totals.racy,
       totals.pairs, totals.artefacts);
-  // The generator must exercise both answers, or equality says nothing.
+  // The generator must produce both answers, or equality proves nothing.
   EXPECT_GT(totals.racy, totals.traces / 10);
   EXPECT_LT(totals.racy, totals.traces * 9 / 10);
   EXPECT_GT(totals.pairs, 0U);

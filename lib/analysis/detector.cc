@@ -24,7 +24,7 @@ Access access_of(const Event& event) {
   return is_atomic ? Access::kAtomicRead : Access::kRead;
 }
 
-// The bytes of the granule that [begin, end) covers.
+// The bytes of the granule covered by [begin, end).
 uint8_t mask_of(uint64_t granule, uint64_t begin, uint64_t end) {
   const uint64_t base = granule * Shadow::kGranule;
   const uint64_t first = begin > base ? begin - base : 0;
@@ -45,8 +45,8 @@ void Detector<kMode>::access(const Event& event, uint64_t number) {
   if (is_atomic) clocks_.atomic_release(event);
 }
 
-// The recorder's mark of a new block. A candidate would have a thread wait for it in front of the
-// allocation, where there is no block yet.
+// The recorder's mark of a new block. A candidate there would make a thread wait before the
+// allocation, when there is no block yet.
 template <Mode kMode>
 bool Detector<kMode>::is_fresh_mark(const Event& event) const {
   if (event.kind != EventKind::kWrite || event.order != MemoryOrder::kRelaxed) return false;
@@ -70,7 +70,7 @@ void Detector<kMode>::plain_access(const Event& event, Cell* located, uint64_t n
 template <Mode kMode>
 uint64_t Detector<kMode>::clipped_end(const Event& event) {
   const uint64_t room =
-      ~0ULL - event.address;  // the last byte of the address space is never an object's
+      ~0ULL - event.address;  // the last byte of the address space never belongs to an object
   const uint64_t size = std::min({event.size, kMaxBytes, room});
   bytes_clipped_ += event.size - size;
   return event.address + size;
@@ -112,8 +112,8 @@ void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access a
   const LocksetId lockset = clocks_.lockset(thread);
   const EntryKey key = entry_key(thread, access, mask, event.site);
   Entry* const mine = shadow_.template find<kByLockset>(cell, key, lockset);
-  // Same tick: nothing was published since, so no other access can be ordered after that one and
-  // not this one.
+  // Same tick: nothing was published since, so no other access can be ordered after that one but
+  // not after this one.
   if (mine != nullptr && mine->tick == tick) return;
 
   const VectorClock& clock = clocks_.clock(thread);
@@ -135,7 +135,7 @@ void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access a
       scan(cell, granule, mask, access, event, number);
     }
   } else {
-    cell.all = kNobody;  // a read beside reads it does not cover
+    cell.all = kNobody;  // a read concurrent with reads that it does not cover
   }
   if constexpr (kByLockset) summarise_locks(cell, access, lockset);
   if (mine != nullptr) {
@@ -146,7 +146,7 @@ void Detector<kMode>::check(Cell& cell, uint64_t granule, uint8_t mask, Access a
   insert(cell, Entry{tick, lockset, key});
 }
 
-// The slow path: look at every entry, report, and find out whether this access covers them.
+// The slow path: checks every entry, reports, and finds out whether this access covers them.
 template <Mode kMode>
 void Detector<kMode>::scan(Cell& cell, uint64_t granule, uint8_t mask, Access access,
                            const Event& event, uint64_t number) {
@@ -219,7 +219,7 @@ void Detector<kMode>::report(const Entry& earlier, Access access, const Event& e
 
 template <Mode kMode>
 bool Detector<kMode>::matters(const Event& event, const FlatIndex& unordered_granules) {
-  constexpr uint64_t kLooked = 64;  // granules; a wider access is not worth looking up
+  constexpr uint64_t kLooked = 64;  // granules; looking up a wider access does not pay off
   if (event.kind == EventKind::kAlloc || event.kind == EventKind::kFree || event.size == 0)
     return true;
   const uint64_t first = event.address / Shadow::kGranule;
@@ -230,10 +230,10 @@ bool Detector<kMode>::matters(const Event& event, const FlatIndex& unordered_gra
   return false;
 }
 
-// Nothing in the cell says that the bytes were somebody's before: nobody freed them. Then another
-// thread's access that may have been later (it has released nothing since) was: to a block that it
-// got hold of without synchronisation, merged too early. A reset (an allocation without a place)
-// ends what we do not know.
+// Whether an access may belong to the new block. Nothing in the cell shows that the bytes had an
+// earlier owner: they were not freed. Then another thread's access that may have been later (it has
+// released nothing since) was later: an access to a block that it obtained without synchronisation,
+// merged too early. A reset (an allocation without a site) ends this uncertainty.
 template <Mode kMode>
 bool Detector<kMode>::may_be_of_the_new_block(Cell& cell, uint8_t mask, const Event& event) {
   if (!unplaced_ || event.site == trace::kNoSite) return false;
@@ -270,7 +270,7 @@ void Detector<kMode>::allocate(const Event& event) {
 }
 
 // Freeing writes every byte; but a block of a gigabyte must not cost a gigabyte of cells, so only
-// the cells that exist are written and the rest is remembered as a range.
+// existing cells are written and the rest is remembered as a range.
 template <Mode kMode>
 void Detector<kMode>::free(const Event& event, uint64_t number) {
   const uint64_t end = clipped_end(event);

@@ -1,14 +1,14 @@
 // Detector: checks every access against the entries of its location.
 //
-// Naive: compare with all earlier accesses of the location. Here: an access whose thread covers the
-// location's summary epoch is ordered after all of them (or, for a read, after all writes) without
-// looking, which is FastTrack's fast path carried over to a detector that reports every racy pair
-// of sites and so must keep more than the last write. naive_twin.h holds it equal to graph
+// Naive: compare with all earlier accesses to the location. Here: an access whose thread covers
+// the location's summary epoch is ordered after all of them (or, for a read, after all writes)
+// without a comparison. This is FastTrack's fast path for a detector that reports every racy pair
+// of sites and so must keep more than the last write. naive_twin.h compares it with graph
 // reachability.
 //
 // Modes: happens-before; hybrid (racefuzzer.txt 2.2: also disjoint locksets, and clocks without
-// lock edges); and schedulable (SHB: a read is ordered after the write it read from, so that races
-// which exist only because an earlier race let the program go that way are told apart).
+// lock edges); and schedulable (SHB: a read is ordered after the write it read from, which
+// identifies races that exist only because an earlier race steered the program there).
 #pragma once
 
 #include <memory>
@@ -31,14 +31,14 @@ class Detector {
   // The trace does not say when a plain access was, only between which events of its thread.
   void expect_unplaced_accesses() { unplaced_ = true; }
 
-  // Whether the schedulable mode has to see this access, given what the happens-before mode noted.
+  // Whether the schedulable mode needs this access, given what the happens-before mode noted.
   static bool matters(const trace::Event& event, const FlatIndex& unordered_granules);
   // An access, alloc or free by an admitted thread; `number` is the event's number from 1.
   void access(const trace::Event& event, uint64_t number);
 
   // Nearly all events of a trace are plain accesses inside one granule. Those take a short path in
   // three steps, a few events apart, because caches miss on most locations of a big trace: locate()
-  // finds the cell and asks for it, approach() asks for the bucket of its history, plain_access()
+  // finds and prefetches the cell, approach() prefetches the bucket of its history, plain_access()
   // checks.
   static bool is_simple(const trace::Event& event) {
     return event.kind <= trace::EventKind::kWrite && event.order == trace::MemoryOrder::kPlain &&
@@ -50,20 +50,20 @@ class Detector {
   [[gnu::always_inline]] void approach(const Cell& cell, const trace::Event& event) const {
     shadow_.prefetch_bucket(cell, simple_key(event));
   }
-  // `located` is what locate() said, or nullptr.
+  // `located` is the result of locate(), or nullptr.
   void plain_access(const trace::Event& event, Cell* located, uint64_t number);
 
   PairSet& pairs() { return pairs_; }
   // Granules where reading can order beyond happens-before: racy ones, and those of atomics.
-  // Everywhere else a read happens after the write it reads from anyway, so the schedulable mode
-  // may skip all other accesses.
+  // Elsewhere a read happens after the write it reads from anyway, so the schedulable mode may skip
+  // all other accesses.
   FlatIndex& unordered_granules() { return unordered_granules_; }
   void add_counters(Counters& counters) const;
 
  private:
   static constexpr bool kByLockset = kMode == Mode::kHybrid;
-  // An access of more bytes than this is checked only in its first part; nothing real is that wide
-  // at once.
+  // Only the first bytes of a wider access are checked; no real access is that
+  // wide.
   static constexpr uint64_t kMaxBytes = 1ULL << 30;
 
   // A granule's last writes (disjoint masks), for the schedulable mode.

@@ -18,9 +18,9 @@
 
 namespace deadheat::analysis {
 
-// The engines, a row each: enumerator, name, the function that runs it, what its candidates are,
-// whether they are predictions (this execution is no proof of them), why one is a candidate, and
-// the engine in a few words.
+// The engines, one row each: enumerator, name, function, kind of candidates, whether they are
+// predictions (not proved by this execution), why a pair is a candidate, and a short
+// description.
 #define DEADHEAT_ENGINES(X)                                                                 \
   X(kHappensBefore, "hb", run_happens_before, kDataRace, false,                             \
     "no happens-before path leads from the first access to the second",                     \
@@ -55,10 +55,10 @@ struct Options {
   Globals globals = Globals::kNone;
   bool schedulable = true;  // SHB on total-order traces, if there are races
   uint64_t memory_limit =
-      4ULL << 30;  // bytes of shadow; past it new locations are not tracked, and counted
-  uint64_t max_pairs = 10'000;                    // racy pairs kept; more are counted
+      4ULL << 30;  // bytes of shadow; beyond it new locations are not tracked, which is counted
+  uint64_t max_pairs = 10'000;                    // racy pairs kept; further ones are counted
   std::function<void(uint64_t events)> progress;  // called every few million events; may be empty
-  std::function<bool()> stopped = {};  // asked as often; true ends the analysis with an Error
+  std::function<bool()> stopped = {};  // called as often; true ends the analysis with an Error
 };
 
 enum class Access : uint8_t {
@@ -67,7 +67,7 @@ enum class Access : uint8_t {
   kAtomicRead,
   kAtomicWrite,
   kFree,
-  kAcquire,       // orders: of a lock
+  kAcquire,       // orders: acquires a lock
   kAcquireShared  // "
 };
 
@@ -80,23 +80,23 @@ struct Side {
   uint64_t size = 0;
   std::vector<uint64_t> locks;       // held; sorted
   uint64_t event = 0;                // number of the event from 1; 0: unknown
-  std::vector<trace::SiteId> calls;  // call sites that led to it, outermost first; may be empty
+  std::vector<trace::SiteId> calls;  // outermost first; may be empty
 };
 
-// What happened around the two accesses in their threads: sync events and the accesses, in observed
-// order.
+// The events around the two accesses in their threads: synchronisation and the accesses, in
+// observed order.
 struct StepEvent {
   bool second = false;  // which side's thread
   bool racing = false;
-  uint64_t number = 0;  // of the event; gaps between numbers of one thread are left-out accesses
+  uint64_t number = 0;  // of the event; gaps within one thread are omitted accesses
   trace::Event event;
 };
 
 struct RacyPair {
   Side first, second;  // in observed order
-  uint64_t count = 0;  // how many dynamic conflicts were seen
+  uint64_t count = 0;  // dynamic conflicts seen
   Schedulable schedulable = Schedulable::kUnknown;
-  bool near_region = false;  // rdit: one of the threads passed an uninstrumented region between
+  bool near_region = false;  // rdit: one of the threads passed an uninstrumented region in between
   std::vector<StepEvent> steps;
 };
 

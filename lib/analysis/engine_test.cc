@@ -1,5 +1,5 @@
-// What random traces do not say by themselves: C++20's memory model case by case, explanations,
-// limits, hostile events.
+// What random traces do not cover: C++20's memory model case by case, explanations, limits, hostile
+// events.
 #include "lib/analysis/engine.h"
 
 #include <gtest/gtest.h>
@@ -124,7 +124,7 @@ TEST(MemoryModel, AStoreEndsTheReleaseSequencesOfOtherThreads) {
       racy(Builder().write(0).store(0, kRelease).store(2, kRelaxed).load(1, kAcquire).read(1)), 1U);
   EXPECT_EQ(
       racy(Builder().write(0).store(0, kRelease).store(0, kRelaxed).load(1, kAcquire).read(1)), 0U);
-  // The middle one's read-modify-write headed a sequence, too; the store after it continues only
+  // The middle thread's read-modify-write headed a sequence too; the store after it continues only
   // the first one's.
   EXPECT_EQ(racy(Builder()
                      .store(0, kRelease)
@@ -162,7 +162,7 @@ TEST(MemoryModel, Fences) {
       racy(Builder().write(0).store(0, kRelaxed).fence(0, kRelease).load(1, kAcquire).read(1)), 1U);
   EXPECT_EQ(
       racy(Builder().write(0).store(0, kRelease).fence(1, kAcquire).load(1, kRelaxed).read(1)), 1U);
-  // Two seq_cst fences alone make no happens-before.
+  // Two seq_cst fences alone create no happens-before.
   EXPECT_EQ(racy(Builder().write(0).fence(0, kSeqCst).fence(1, kSeqCst).read(1)), 1U);
 }
 
@@ -213,7 +213,7 @@ TEST(Accesses, AReaderThatTheMergePutBeforeTheAllocation) {
                       .trace(),
                   false),
             0U);
-  // A block that was freed had another life.
+  // A block that was freed had an earlier life.
   EXPECT_EQ(pairs(Builder()
                       .read(1)
                       .add(1, EventKind::kFree, kData, 8)
@@ -222,7 +222,7 @@ TEST(Accesses, AReaderThatTheMergePutBeforeTheAllocation) {
                       .trace(),
                   false),
             0U);
-  // A reset has no place.
+  // A reset has no site.
   Trace reset = b.trace();
   reset.events[1].site = trace::kNoSite;
   EXPECT_EQ(pairs(reset, false), 0U);
@@ -235,21 +235,21 @@ TEST(Accesses, TheMarkOfANewBlockIsNoCandidate) {
   Trace trace = b.read(1).trace();
   Options hybrid;
   hybrid.engine = EngineKind::kHybrid;
-  EXPECT_EQ(run(trace, hybrid).pairs.size(), 1U);  // another line's atomic write
+  EXPECT_EQ(run(trace, hybrid).pairs.size(), 1U);  // an atomic write at another line
   trace.events[1].site = trace.events[0].site;
   EXPECT_EQ(run(trace, hybrid).pairs.size(), 0U);
-  EXPECT_EQ(run(trace).pairs.size(), 1U);  // unordered with the allocation: a race that was seen
+  EXPECT_EQ(run(trace).pairs.size(), 1U);  // unordered with the allocation: an observed race
 }
 
 TEST(Schedulable, ARaceBehindARaceIsAnArtefact) {
-  // T1 sees T0's flag (a race) and only therefore touches the data.
+  // T1 sees T0's flag (a race), and only for that reason touches the data.
   Builder builder;
   builder.write(0).add(0, EventKind::kWrite, kFlag, 8).add(1, EventKind::kRead, kFlag, 8).read(1);
   const Report report = run(builder.trace());
   ASSERT_EQ(report.pairs.size(), 2U);
   EXPECT_EQ(report.pairs[0].schedulable, Schedulable::kYes);
   EXPECT_EQ(report.pairs[1].schedulable, Schedulable::kNo);
-  // Without the total order nobody can tell.
+  // Undecidable without the total order.
   MemorySource partial(builder.trace(), false);
   auto unknown = analyze(partial, {});
   ASSERT_TRUE(unknown);
@@ -298,7 +298,7 @@ TEST(Findings, HybridAndIgnoredRegionsAreSuspicionsNotProofs) {
 }
 
 TEST(Findings, ATraceThatLacksSynchronisationProvesNothing) {
-  // T0's acquire is missing: whoever released before it may have been ordered before the write.
+  // T0's acquire is missing: an earlier releaser may have been ordered before the write.
   const Trace trace = Builder().write(0).add(0, EventKind::kRelease, kLock).read(1).trace();
   MemorySource source(trace);
   auto report = analyze(source, {});
@@ -362,7 +362,7 @@ TEST(Hostile, AbsurdAddressesSizesAndThreads) {
   EXPECT_GT(counter(*report, "bytes_clipped"), 0U);
 }
 
-// Deep enough for several batches of every reader, with lines that are no events in between.
+// Enough events for several batches of every reader, with lines that are not events in between.
 TEST(Hostile, OddEventsAreNamedWithTheirPlace) {
   std::string superset = "# deadheat text 1\n", plain;
   for (std::string* text : {&superset, &plain}) {

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kStepsBefore = 4;   // synchronisation shown before the first access, per thread
 constexpr size_t kStepsBetween = 6;  // and between the two accesses
 constexpr size_t kHistory = 12;      // remembered per thread
-constexpr size_t kDeepest = 4096;    // calls of a stack; runaway recursion needs no more
+constexpr size_t kDeepest = 4096;    // calls of a stack; enough even for runaway recursion
 
 bool touches_memory(EventKind kind) {
   return kind <= EventKind::kReadModifyWrite || kind == EventKind::kFree;

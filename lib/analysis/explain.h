@@ -1,6 +1,6 @@
-// The steps around each racy pair's example: what both threads synchronised on before and between
-// the accesses. The engines' fast pass keeps no such history; a second pass over the trace collects
-// it. So it does for their stacks, where the trace has calls.
+// Collects the steps around each racy pair's example: what both threads synchronised on before and
+// between the accesses. The engines' fast pass keeps no such history; a second pass over the trace
+// collects it, and the stacks if the trace has calls.
 #pragma once
 
 #include <deque>
@@ -12,7 +12,7 @@
 namespace deadheat::analysis {
 
 // Sees every event of the trace again, up to the last example. Fills `steps`, near_region, both
-// sides' calls, and the first side's event number, address and size. Pairs past kExplained keep
+// sides' calls, and the first side's event number, address and size. Pairs beyond kExplained have
 // empty steps: a report of hundreds of races needs no more pictures.
 class Explainer {
  public:
@@ -21,7 +21,7 @@ class Explainer {
   explicit Explainer(std::vector<RacyPair>& pairs);
   bool done() const { return next_ == seconds_.size(); }
 
-  // Two compares for an event that nobody waits for.
+  // Two compares for an irrelevant event.
   void take(const trace::Event& event) {
     ++number_;
     while (next_ < seconds_.size() && seconds_[next_].first <= number_)

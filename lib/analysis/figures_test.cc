@@ -1,5 +1,5 @@
-// The papers' figures as traces (tests/traces/figures), with exactly the answers that the texts
-// give.
+// The papers' figures as traces (tests/traces/figures), with exactly the results stated in the
+// texts.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -79,7 +79,7 @@ TEST(Figures, Rdit1WithDifferentAddressesKeepsTheRaceThatNaiveLoses) {
   EXPECT_EQ(races("rdit_figure1_apart.txt", rdit(Missing::kNaive)), Labels{});
 }
 
-// A reconstruction: the figure is missing from the text that we have.
+// A reconstruction: the figure is missing from the available text.
 TEST(Figures, Rdit2OrdersOnlyRegionsThatOverlap) {
   EXPECT_EQ(races("rdit_figure2.txt", rdit(Missing::kIgnore)),
             (Labels{{"1", "2"}, {"1", "3"}, {"5", "6"}, {"7", "8"}, {"9", "10"}}));

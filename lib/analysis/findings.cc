@@ -51,7 +51,7 @@ model::Site model_site(trace::SiteId id, const Source& source) {
   return site;
 }
 
-// Innermost first; nothing where the trace has no calls.
+// Innermost first; empty if the trace has no calls.
 std::vector<model::Frame> model_stack(const Side& side, const Source& source) {
   std::vector<model::Frame> stack;
   if (side.calls.empty()) return stack;
@@ -157,7 +157,7 @@ std::string why(const RacyPair& pair, const Options& options, std::string_view l
   return text;
 }
 
-// What evidence and suspicions of a pair have in common.
+// The part common to evidence and suspicions of a pair.
 template <typename Entry>
 void describe_pair(const RacyPair& pair, size_t number, const Options& options,
                    std::string_view loss, const Source& source, const TraceIdentity& identity,
@@ -207,7 +207,7 @@ constexpr std::string_view kEdgesMayBeMissing[] = {"regions_ignored",
                                                    "handlers_not_recorded",
                                                    "events_of_untracked_threads"};
 
-// The first of them that this analysis suffered, or empty.
+// The first of these losses in this analysis, or empty.
 std::string_view missing_edges(const Report& report) {
   for (const Counters* counters : {&report.counters, &report.source_counters})
     for (const Counter& counter : *counters)
@@ -254,7 +254,7 @@ model::FindingsFile to_findings(const Report& report, const Options& options, co
         {"second", model_site(pair.second.site, source), model_access(pair.second.access)}};
     finding.candidate.found_by = {std::string(engine_of(options.engine).name)};
     add_evidence(pair, ++number, options, loss, source, identity, finding);
-    file.findings.push_back(std::move(finding));  // pairs of sites are distinct already
+    file.findings.push_back(std::move(finding));  // pairs of sites are already distinct
   }
   return file;
 }

@@ -1,4 +1,4 @@
-// From an engine's report to findings: candidates with their evidence.
+// Converts an engine's report to findings: candidates with their evidence.
 #pragma once
 
 #include "lib/analysis/engine.h"
@@ -7,8 +7,8 @@
 namespace deadheat::analysis {
 
 struct TraceIdentity {
-  std::string path;    // as given
-  std::string digest;  // names the execution: the same trace analysed twice is one execution
+  std::string path;    // as given by the user
+  std::string digest;  // names the execution: two analyses of one trace are one execution
   std::string repeat;  // the command that finds it again
   std::vector<std::string> arguments;
 };

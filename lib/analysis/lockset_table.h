@@ -1,10 +1,10 @@
-// LocksetTable: every set of held locks interned once, so that an access carries a 32-bit id and
-// the questions "what is held now", "are these two protected", "what do they have in common" are
-// memo lookups.
+// LocksetTable: interns every set of held locks once, so that an access carries a 32-bit id and the
+// questions "what is held now", "are these two protected", "what do they have in common" are
+// memoised lookups.
 //
-// Bounded: a set holds at most kMaxLocks locks and the table at most kMaxSets sets; a lock that
-// finds no room is left out of the set and counted. A missing lock can only add candidates to the
-// hybrid engine (which confirmers refute) and leaves happens-before untouched.
+// Bounded: a set holds at most kMaxLocks locks and the table at most kMaxSets sets; a lock beyond
+// that is omitted from the set and counted. A missing lock can only add candidates to the hybrid
+// engine (which confirmers refute) and does not affect happens-before.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace deadheat::analysis {
 using LocksetId = uint32_t;
 inline constexpr LocksetId kNoLocks = 0;
 inline constexpr LocksetId kAllLocks =
-    0xffffffffU;  // the neutral element of intersect: protects from everything
+    0xffffffffU;  // the neutral element of intersect: protects against everything
 
 class LocksetTable {
  public:
@@ -44,12 +44,12 @@ class LocksetTable {
     FlatIndex keys;
     std::vector<uint32_t> values;
   };
-  // The memoised value for key, or the result of compute(), which may intern sets.
+  // Returns the memoised value for key, or the result of compute(), which may intern sets.
   template <typename F>
   uint32_t remember(Memo& memo, uint64_t key, F compute);
   LocksetId intern(const Locks& locks, LocksetId otherwise);
 
-  std::vector<order::MarkedLock> elements_;          // all sets, one after the other
+  std::vector<order::MarkedLock> elements_;          // all sets, concatenated
   std::vector<std::pair<uint32_t, uint32_t>> sets_;  // begin and size in elements_
   FlatIndex by_hash_;                                // content hash to position in buckets_
   std::vector<std::vector<LocksetId>> buckets_;

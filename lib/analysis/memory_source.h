@@ -1,4 +1,4 @@
-// MemorySource: a trace that is a vector. For tests, the experiments in bench/ and generated
+// MemorySource: a trace in a vector. For tests, the experiments in bench/ and generated
 // traces.
 #pragma once
 

@@ -45,7 +45,7 @@ class Graph {
   }
 
   bool hb(size_t a, size_t b) const { return hb_[b][a]; }
-  // Ordered before b by anything but b's own reading from its writer.
+  // Ordered before b other than by b's own reading from its writer.
   bool shb(size_t a, size_t b) const {
     for (const size_t p : in_[b])
       if (p == a || shb_[p][a]) return true;
@@ -92,7 +92,7 @@ class Graph {
             ordered || (a.kind == EventKind::kFork && b.thread == a.other && a.other != a.thread);
         ordered =
             ordered || (b.kind == EventKind::kJoin && a.thread == b.other && b.other != b.thread);
-        // A thread that recorded nothing still lay between its start and its end.
+        // A thread without events still existed between its start and its end.
         ordered = ordered || (a.kind == EventKind::kFork && b.kind == EventKind::kJoin &&
                               a.other == b.other && a.other != a.thread && b.other != b.thread);
         if (ordered) edge(i, j);
@@ -122,7 +122,7 @@ class Graph {
 
   // C++20 [atomics.order], [atomics.fences]: every head of a release sequence that the load reads
   // from, directly or through a release fence before it, synchronises with the load or with an
-  // acquire fence after it. C11 (5.1.2.4), C17, C23 and C++ before 20: a store continues the
+  // acquire fence after it. In C11 (5.1.2.4), C17, C23 and C++ before 20, a store continues the
   // sequences of its own thread.
   void atomic_edges() {
     for (size_t l = 0; l < n_; ++l) {
@@ -138,7 +138,7 @@ class Graph {
             break;
           }
       }
-      bool anybody = true;  // may head a sequence that goes on up to the load
+      bool anybody = true;  // may head a sequence that extends to the load
       uint32_t only = 0;    // otherwise this thread
       for (size_t w = l; w-- > 0;) {
         if (!is_atomic(e(w)) || e(w).kind == EventKind::kRead || e(w).address != e(l).address)
@@ -255,7 +255,7 @@ class Graph {
   std::vector<std::vector<bool>> hb_, shb_;
 };
 
-// The locks that the thread holds at event `at`: lock to exclusive.
+// The locks that the thread holds at event `at`, each with whether it is exclusive.
 std::map<uint64_t, bool> held(const Trace& trace, size_t at) {
   std::map<uint64_t, std::pair<int, bool>> counts;
   for (size_t i = 0; i < at; ++i) {
@@ -284,7 +284,7 @@ bool protected_pair(const Trace& trace, size_t i, size_t j) {
   return false;
 }
 
-// The relaxed write with which the recorder marks a new block, at the place of its allocation.
+// The relaxed write with which the recorder marks a new block, at the site of its allocation.
 bool is_fresh_mark(const Trace& trace, size_t i) {
   const Event& mark = trace.events[i];
   if (mark.kind != EventKind::kWrite || mark.order != MemoryOrder::kRelaxed) return false;
@@ -296,7 +296,7 @@ bool is_fresh_mark(const Trace& trace, size_t i) {
   return false;
 }
 
-// Some byte that both touch was not allocated anew between them.
+// Whether both touch a byte that was not newly allocated between them.
 bool share_a_byte(const Trace& trace, size_t i, size_t j) {
   const Event &a = trace.events[i], &b = trace.events[j];
   for (uint64_t byte = std::max(a.address, b.address);

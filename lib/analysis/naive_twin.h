@@ -1,6 +1,6 @@
-// The naive twin of every engine: a graph over all events, its edges written down as the
-// definitions say, reachability by bit sets, and a double loop over all pairs of accesses. Slow and
-// obvious; no clocks, no shadow.
+// The naive twin of every engine: a graph over all events with the edges of the definitions,
+// reachability by bit sets, and a double loop over all pairs of accesses. Slow and obvious; no
+// clocks, no shadow.
 #pragma once
 
 #include <set>

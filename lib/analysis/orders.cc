@@ -42,7 +42,7 @@ void Orders::take(const Event& event) {
   }
   if (event.kind == EventKind::kAlloc) {
     allocated_[event.thread] = event;
-    // What another object did at this address is history.
+    // Accesses to another object at this address no longer count.
     for (const bool is_lock : {false, true})
       objects_.erase(objects_.lower_bound({is_lock, event.address}),
                      objects_.lower_bound({is_lock, event.address + event.size}));
@@ -55,7 +55,7 @@ void Orders::take(const Event& event) {
 
 void Orders::visit(const Event& event, Access access, bool is_lock) {
   if (!is_lock) {
-    // The recorder's mark of a new block: nobody's atomic access.
+    // The recorder's mark of a new block is not an atomic access of the program.
     const auto block = allocated_.find(event.thread);
     if (block != allocated_.end() && block->second.address == event.address &&
         block->second.site == event.site)

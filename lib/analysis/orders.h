@@ -1,11 +1,11 @@
-// Orders: pairs of sites that take the same lock, or access the same word atomically and one of
-// them writes, in threads that nothing but this lock or word puts in order. No data race, and most
-// are harmless; but where neither is a plain access, these are the places where another schedule
-// can make a difference (racefuzzer.txt, end of section 1: the directed set may be any statements
-// whose order matters).
+// Orders: pairs of sites that acquire the same lock, or access the same word atomically (at least
+// one writing), in threads that nothing but this lock or word orders. These are not data races, and
+// most are harmless; but without plain accesses, these are the places where another schedule can
+// make a difference (racefuzzer.txt, end of section 1: the directed set may be any statements whose
+// order matters).
 //
-// Order comes from start and join, barriers, semaphores and once. Locks, atomics and notifications
-// order nothing here: that their outcome may be another one is the point.
+// Only start and join, barriers, semaphores and once order. Locks, atomics and notifications order
+// nothing here: the point is that their outcome may differ.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace deadheat::analysis {
 
 class Orders {
  public:
-  // Distinct (site, thread) pairs that are remembered of one object; more are counted.
+  // Distinct (site, thread) pairs remembered per object; further ones are counted.
   static constexpr size_t kMostEntries = 256;
 
   explicit Orders(const Options& options)

@@ -1,4 +1,4 @@
-// The engine `orders` on small traces: what is a pair, and what keeps two visits in order.
+// The engine `orders` on small traces: which visits form a pair, and what orders two visits.
 #include <gtest/gtest.h>
 
 #include <set>
@@ -102,7 +102,7 @@ TEST(Orders, AtomicAccessesOfWhichOneWrites) {
     return event(thread, EventKind::kWrite, kWord, site, MemoryOrder::kRelease);
   };
   EXPECT_EQ(pairs({load(0, 1), load(1, 2), store(1, 3)}), (Pairs{{1, 3}}));
-  EXPECT_EQ(pairs({store(0, 1), load(1, 2)}), (Pairs{{1, 2}}));  // though it orders
+  EXPECT_EQ(pairs({store(0, 1), load(1, 2)}), (Pairs{{1, 2}}));  // although it orders
   EXPECT_EQ(pairs({event(0, EventKind::kWrite, kWord, 1), load(1, 2)}), Pairs{});  // plain
 }
 

@@ -1,5 +1,5 @@
-// PairSet: the racy pairs of sites found so far, each once, with its first example. Bounded; what
-// does not fit is counted.
+// PairSet: the racy pairs of sites found so far, each once, with its first example. Bounded; pairs
+// beyond the limit are counted.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ class PairSet {
  public:
   explicit PairSet(uint64_t max_pairs) : max_pairs_(max_pairs) {}
 
-  // The pair's entry when it is new and there is room, to be filled with an example; nullptr
-  // otherwise.
+  // Returns the pair's entry if it is new and there is room, to be filled with an example;
+  // otherwise nullptr.
   RacyPair* record(trace::SiteId a, trace::SiteId b) {
     const auto [index, is_new] = ids_.insert(key(a, b));
     if (!is_new) {

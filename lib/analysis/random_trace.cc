@@ -53,7 +53,7 @@ class Generator {
 
   uint64_t variable() { return kMemory + 8 * random_.below(o_.variables); }
 
-  // Disciplined traces touch a variable mostly under its lock, so that most pairs are ordered.
+  // Disciplined traces access a variable mostly under its lock, so that most pairs are ordered.
   void guarded(uint32_t thread) {
     const uint64_t index = random_.below(o_.variables), lock = 1 + index % o_.locks;
     auto& state = locks_[lock];

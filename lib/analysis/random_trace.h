@@ -1,6 +1,6 @@
-// Random traces for conformance tests: every event kind, small address space so that things
-// collide, mostly well formed (locks are exclusive, regions nest) and now and then broken, as input
-// from outside is.
+// Random traces for conformance tests: every event kind, a small address space so that accesses
+// collide, mostly well formed (locks are exclusive, regions nest) and occasionally broken, like
+// external input.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RandomTraceOptions {
   bool regions = false;
   bool odd_sizes = true;   // 1, 2, 4 and 16 byte accesses at any offset
   double disciplined = 0;  // chance that a plain access happens under its variable's lock
-  double broken = 0.02;    // chance that an event ignores what is well formed
+  double broken = 0.02;    // chance that an event violates well-formedness
 };
 
 Trace random_trace(uint64_t seed, const RandomTraceOptions& options);

@@ -5,7 +5,7 @@
 
 namespace deadheat::analysis {
 
-// The caller made room.
+// The caller has made room.
 void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
   if (entry.mask() != 0xff) cell.has_partial = 1;
   ++cell.count;
@@ -21,7 +21,7 @@ void Shadow::place(Cell& cell, const Entry& entry, bool by_lockset) {
 }
 
 bool Shadow::add(Cell& cell, const Entry& entry, bool by_lockset) {
-  // One bucket may be full; several keep a quarter free so that searches end.
+  // One bucket may be full; several keep a quarter free so that searches terminate.
   const uint32_t room = cell.size_class == 0 ? 2 : capacity(cell.size_class);
   const uint32_t usable = cell.size_class > 1    ? room - room / 4
                           : cell.size_class == 1 ? room - 1

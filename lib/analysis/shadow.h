@@ -1,15 +1,15 @@
 // Shadow: for every granule of 8 bytes the last access per thread, site, kind, byte mask (and
-// lockset, where the engine asks for it). Keeping only the last is exact for reporting racy pairs
-// of sites: an earlier one of the same key is ordered before it by program order, so whatever races
-// with the earlier one in the future races with it too.
+// lockset, if the engine requires it). Keeping only the last is exact for reporting racy pairs of
+// sites: an earlier one with the same key is ordered before it by program order, so whatever later
+// races with the earlier one races with it too.
 //
-// A cell is one cache line: two summary epochs that let most accesses pass without looking at the
-// entries, and up to two entries. A longer history moves to a hash table of buckets, a cache line
-// each and compared as a whole without branches, so that a location touched by hundreds of threads
-// and sites costs the same to update.
+// A cell is one cache line: two summary epochs that let most accesses pass without checking the
+// entries, and up to two entries. A longer history moves to a hash table of buckets, each a cache
+// line that is compared as a whole without branches, so that a location touched by hundreds of
+// threads and sites costs the same to update.
 //
-// Memory is bounded: past the limit a location without a cell stays without one, and its accesses
-// are counted.
+// Memory is bounded: beyond the limit a location without a cell gets none, and its accesses are
+// counted.
 #pragma once
 
 #include <cstdint>
@@ -24,8 +24,8 @@
 
 namespace deadheat::analysis {
 
-// Who accessed from where: site << 32 | thread << 12 | kind << 8 | byte mask. One compare tells
-// entries apart.
+// Thread, site and access: site << 32 thread << 12 kind << 8 byte mask. One compare distinguishes
+// entries.
 using EntryKey = uint64_t;
 
 inline EntryKey entry_key(uint32_t thread, Access access, uint8_t mask, uint32_t site) {
@@ -57,8 +57,8 @@ inline bool conflict(Access a, Access b) {
 }
 
 struct alignas(64) Cell {
-  // Every write entry is known to who covers `writes`; every entry to who covers `all`. Tick ~0:
-  // nobody does.
+  // A thread that covers `writes` knows every write entry; one that covers `all` knows every entry.
+  // Tick ~0: no thread does.
   order::Epoch writes, all;
   // Hybrid: locks held at every write, at every access so far.
   LocksetId common_writes = kAllLocks, common_all = kAllLocks;
@@ -68,7 +68,7 @@ struct alignas(64) Cell {
   uint8_t has_partial = 0;  // some entry does not cover the whole granule
   Entry inline_entries[2];
 
-  // Back to a cell without history; its table, if any, stays for reuse.
+  // Returns to a cell without history; its table, if any, stays for reuse.
   void forget() {
     writes = all = order::Epoch{};
     common_writes = common_all = kAllLocks;
@@ -85,7 +85,7 @@ class Shadow {
   static constexpr uint64_t kCellsPerPage = 64;
   static constexpr uint64_t kPageBytes = kGranule * kCellsPerPage;
 
-  // The cell of the granule, created if there is room; nullptr past the memory limit.
+  // The cell of the granule, created if there is room; nullptr beyond the memory limit.
   Cell* cell(uint64_t granule) {
     const uint64_t page = granule / kCellsPerPage;
     Cached& cached = cache_[page % kCacheLines];
@@ -96,7 +96,7 @@ class Shadow {
     }
     return cached.cells + granule % kCellsPerPage;
   }
-  // The cell if its page was used lately, with its cache line asked for; else nullptr.
+  // The cell if its page was used recently, prefetching its cache line; otherwise nullptr.
   Cell* prefetch(uint64_t granule) const {
     const uint64_t page = granule / kCellsPerPage;
     const Cached& cached = cache_[page % kCacheLines];
@@ -105,14 +105,14 @@ class Shadow {
     __builtin_prefetch(cell, 1);
     return cell;
   }
-  // Once the cell has arrived: asks for the bucket of a key in a long history. Always inline: GCC
-  // takes a function that only prefetches for one without effect and drops the call.
+  // Once the cell has arrived: prefetches the bucket of a key in a long history. Always inline: GCC
+  // considers a function that only prefetches to be without effect and drops the call.
   [[gnu::always_inline]] void prefetch_bucket(const Cell& cell, EntryKey key) const {
     if (cell.size_class == 0) return;
     __builtin_prefetch(entries(cell.table) + home(key, kNoLocks, false, cell.size_class), 1);
   }
 
-  // f(entry) for every entry of the cell; the entry may be changed, not added or removed.
+  // f(entry) for every entry of the cell; the entry may be changed, but not added or removed.
   template <typename F>
   void for_each(Cell& cell, F f) {
     Entry* const all = cell.size_class == 0 ? cell.inline_entries : entries(cell.table);
@@ -124,7 +124,7 @@ class Shadow {
   // The entry with this key, or nullptr. The lockset is part of the key only if kByLockset.
   template <bool kByLockset>
   Entry* find(Cell& cell, EntryKey key, LocksetId lockset) {
-    // Unused entries have key 0, which no access has: masks are not empty.
+    // Unused entries have key 0, which no access has: masks are never empty.
     const auto is = [&](const Entry& e) -> unsigned {
       return static_cast<unsigned>(e.key == key) &
              static_cast<unsigned>(!kByLockset || e.lockset == lockset);
@@ -144,9 +144,9 @@ class Shadow {
       if (bucket[kBucket - 1].tick == 0) return nullptr;  // buckets fill from the front
     }
   }
-  // Adds an entry whose key is not there. False when there is no memory for it.
+  // Adds an entry with a new key. False if there is no memory for it.
   bool add(Cell& cell, const Entry& entry, bool by_lockset);
-  // Takes the bytes of `mask` away from every entry that `matches(entry)`.
+  // Removes the bytes of `mask` from every entry that `matches(entry)`.
   template <typename F>
   void strip(Cell& cell, uint8_t mask, bool by_lockset, F matches);
 
@@ -154,7 +154,7 @@ class Shadow {
   template <typename F>
   void for_each_cell(uint64_t first, uint64_t last, F f);
 
-  // The bytes were freed by this access: cells made later start with it. forget_freed: they were
+  // This access freed the bytes: cells created later start with it. forget_freed: they were
   // allocated again.
   void remember_freed(uint64_t begin, uint64_t end, const Entry& freed);
   void forget_freed(uint64_t begin, uint64_t end);
@@ -179,11 +179,11 @@ class Shadow {
   static constexpr size_t kPagesPerSlab = Slabs::kSlabBytes / (kCellsPerPage * sizeof(Cell));
 
   static uint32_t capacity(uint8_t size_class) { return kBucket << (size_class - 1); }
-  // The first entry of the bucket where the search for a key starts.
+  // The first entry of the bucket at which the search for a key starts.
   static uint32_t home(EntryKey key, LocksetId lockset, bool by_lockset, uint8_t size_class) {
     uint64_t h = key * 0x9e3779b97f4a7c15ULL;
     if (by_lockset) h = (h ^ lockset) * 0xd6e8feb86659fd93ULL;
-    // The top bits depend on all of the key. Shifted in two steps: one bucket needs no bits at all.
+    // The top bits depend on the whole key. Shifted in two steps: one bucket needs no bits at all.
     return static_cast<uint32_t>(h >> 1 >> (64 - size_class)) * kBucket;
   }
   Entry* entries(uint32_t bucket) const {
@@ -237,7 +237,7 @@ void Shadow::for_each_cell(uint64_t first, uint64_t last, F f) {
       const uint32_t index = page_ids_.find(page);
       if (index != FlatIndex::kAbsent) visit(page, index);
     }
-  } else {  // a huge range: the pages that exist are fewer
+  } else {  // a huge range: fewer pages exist
     page_ids_.for_each([&](uint64_t page, uint32_t index) {
       if (page >= first_page && page <= last_page) visit(page, index);
     });

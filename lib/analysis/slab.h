@@ -1,5 +1,5 @@
-// Slab: memory for many small blocks of one kind, taken in 2 MiB pieces that the kernel may back
-// with huge pages. Shadow accesses are all over the place; with 4 KiB pages most of their time goes
+// Slab: memory for many small blocks of one kind, allocated in 2 MiB pieces that the kernel may
+// back with huge pages. Shadow accesses are scattered; with 4 KiB pages most of their time goes
 // into TLB misses.
 #pragma once
 
@@ -17,11 +17,11 @@ class Slabs {
  public:
   static constexpr size_t kSlabBytes = 2U << 20;
 
-  // A new piece; its content is not initialised. nullptr when there is no memory.
+  // A new, uninitialised piece. nullptr if there is no memory.
   void* add() {
     void* const piece = std::aligned_alloc(kSlabBytes, kSlabBytes);
     if (piece == nullptr) return nullptr;
-    ::madvise(piece, kSlabBytes, MADV_HUGEPAGE);  // only a wish
+    ::madvise(piece, kSlabBytes, MADV_HUGEPAGE);  // only a hint
     pieces_.emplace_back(piece);
     return piece;
   }

@@ -80,7 +80,7 @@ TEST(File, InputsHaveABound) {
   const auto nothing = read_file("/dev/null");
   ASSERT_TRUE(nothing);
   EXPECT_EQ(nothing.value(), "");
-  // Files of the kernel say that they have no size.
+  // Files of the kernel report a size of 0.
   EXPECT_TRUE(read_file("/proc/self/status"));
 }
 
@@ -100,7 +100,7 @@ TEST(Trust, OwnFilesAreTrustedUnlessOthersMayWrite) {
   EXPECT_EQ(distrust("/etc/passwd"), "");
   ::chmod(path.c_str(), 0602);
   EXPECT_EQ(distrust(path), "can be written by others");
-  ::chmod(path.c_str(), 0660);  // the own group may
+  ::chmod(path.c_str(), 0660);  // the user's own group may write
   EXPECT_EQ(distrust(path), "");
   ::chmod(folder.c_str(), 0777);
   EXPECT_EQ(distrust(path),

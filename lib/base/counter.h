@@ -14,8 +14,8 @@ struct Counter {
   uint64_t value = 0;
   std::string meaning;
   bool is_loss = true;  // false: a statistic; true: information that the result lacks
-  // Counts what was asked for and not tried, as in "orders were not tried: no time left". The
-  // result is incomplete then, and the last line of a report says so.
+  // Counts work that was requested but not tried, as in "orders were not tried: no time left". Such
+  // a result is incomplete, and the last line of a report says so.
   bool is_untried = false;
 
   friend bool operator==(const Counter&, const Counter&) = default;

@@ -1,7 +1,8 @@
-// The processes below this one, and ending all of them.
+// The descendants of this process, and how to end all of them.
 //
-// A process whose parent ends is handed to init, unless somebody above it adopts orphans: then what
-// a program leaves behind, in whatever group or session, comes to us and can be ended.
+// When a process ends, its children go to init unless an ancestor is a child subreaper. While
+// AdoptOrphans makes us one, every process that a program leaves behind comes to us, whatever its
+// process group or session, and we can end it.
 #pragma once
 
 #include <sys/types.h>
@@ -10,10 +11,10 @@
 
 namespace deadheat {
 
-// Of a process with one thread, adopted ones too, and those that nobody has waited for.
+// Children of a single-threaded process, including adopted ones and zombies not yet waited for.
 std::vector<pid_t> children_of(pid_t parent);
 
-// While it lives, orphans below this process become its children. May be nested.
+// While an object lives, orphaned descendants become children of this process. May be nested.
 class AdoptOrphans {
  public:
   AdoptOrphans();
@@ -22,9 +23,9 @@ class AdoptOrphans {
   AdoptOrphans& operator=(const AdoptOrphans&) = delete;
   bool outermost() const { return outermost_; }
 
-  // Kills and reaps every child, and theirs as they are handed to us; not those that were there
-  // before (a shell that became us by exec had its own). Gives up after seconds on one that the
-  // kernel does not let die.
+  // Kills and reaps every child, and their children as the kernel hands them to us. Spares the
+  // children that existed before this object (a shell that became us by exec had its own). Gives up
+  // after a few seconds on a process that the kernel does not let die.
   void end_all() const;
 
  private:

@@ -1,4 +1,4 @@
-// What a program that we start is given.
+// The environment of a program that we start.
 #pragma once
 
 #include <map>
@@ -7,10 +7,10 @@
 
 namespace deadheat {
 
-// The variables of this process, with `changed` over them, as NAME=VALUE.
+// The variables of this process, overridden by `changed`, as NAME=VALUE.
 std::vector<std::string> environment_with(const std::map<std::string, std::string>& changed);
 
-// For execve: valid as long as `texts` is.
+// The argument for execve; valid as long as `texts` is.
 std::vector<char*> pointers(std::vector<std::string>& texts);
 
 }  // namespace deadheat

@@ -34,7 +34,7 @@ Status check_readable(int fd, const std::string& name) {
   if (S_ISDIR(info.st_mode)) return errno_error("cannot read", name, EISDIR);
   const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
   if (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode) || is_null || ::isatty(fd) == 1) return Ok{};
-  // What a shell or a service manager connects as standard input.
+  // A shell or service manager may connect a socket as standard input.
   if (S_ISSOCK(info.st_mode)) return Ok{};
   return Error{"cannot read " + name + ": it is a device", "name a file or a pipe"};
 }
@@ -115,8 +115,8 @@ Status write_file(const std::string& path, std::string_view content, mode_t mode
     if (!fd.valid()) return errno_error("cannot open", path, errno);
     return write_all(fd.get(), content, path);
   }
-  // Created by this call alone, under a name that nobody can foresee: in a shared folder somebody
-  // could have put a link there.
+  // O_EXCL and an unpredictable name: in a shared folder another user could have placed a link
+  // under a name that can be guessed.
   uint32_t random = 0;
   if (::getrandom(&random, sizeof random, GRND_NONBLOCK) < 0) random = 0;
   const std::string temporary =

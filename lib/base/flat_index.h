@@ -1,5 +1,5 @@
-// FlatIndex: 64-bit keys to dense indices 0, 1, 2, ... by open addressing; values live in the
-// caller's vector. Keys are only ever added: that is what interning needs, and it keeps lookups to
+// FlatIndex maps 64-bit keys to dense indices 0, 1, 2, ... by open addressing; the values live in
+// the caller's vector. Keys are only ever added: interning needs no more, and lookups touch only
 // one or two cache lines.
 #pragma once
 

@@ -9,7 +9,8 @@
 namespace deadheat {
 namespace {
 
-constexpr size_t kShortestHex = 8;  // without 0x: shorter ones may be words such as "decade"
+constexpr size_t kShortestHex = 8;  // for digits without 0x: shorter ones may be words such as
+                                    // "decade"
 
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_'; }

@@ -1,7 +1,7 @@
-// What a program printed, without what differs in every run: addresses, times, process numbers.
+// Removes from a program's output what differs in every run: addresses, times, process ids.
 //
-// Numbers that mean something (a balance, a count) stay. The order of lines goes: threads may print
-// in any order without doing harm.
+// Numbers with a meaning (a balance, a count) stay. Lines are sorted, because threads may print in
+// any order without doing harm.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace deadheat {
 
-// `pid` of the program, 0 when unknown; `folder` is a path that only this run had.
+// `pid` is the program's, 0 if unknown; `folder` is a path that only this run used.
 std::string mask(std::string_view text, uint64_t pid, std::string_view folder);
 std::string sorted_lines(std::string_view text);
 

@@ -2,17 +2,12 @@
 
 #include <cstdio>
 
+#include "lib/base/invisible.h"
+
 namespace deadheat {
 namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";
-
-// Code points that change how the text around them is shown, or that XML forbids.
-bool is_invisible(uint32_t point) {
-  return point < 0x20 || (point >= 0x7f && point < 0xa0) || (point >= 0x200b && point <= 0x200f) ||
-         (point >= 0x2028 && point <= 0x202e) || (point >= 0x2060 && point <= 0x206f) ||
-         point == 0xfeff || (point & 0xfffe) == 0xfffe;
-}
 
 std::string visible(uint32_t point) {
   char buffer[16];

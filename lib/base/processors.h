@@ -5,6 +5,6 @@
 
 namespace deadheat {
 
-std::vector<int> usable_processors();  // never empty: 0 where nobody says
+std::vector<int> usable_processors();  // never empty: {0} if the kernel does not say
 
 }  // namespace deadheat

@@ -15,7 +15,8 @@ std::string normal_key(std::string_view key) {
   return name;
 }
 
-// The position of the ':' that ends the setting at the start of `text`, or npos; a quote hides ':'.
+// The position of the ':' that ends the first setting in `text`, or npos. A ':' in quotes is
+// skipped.
 Result<size_t> end_of_setting(std::string_view text) {
   char quote = 0;
   for (size_t at = 0; at < text.size(); ++at) {

@@ -12,10 +12,10 @@ struct Setting {
   std::string key;
   std::string value;
   std::string origin;     // "DEADHEAT_OPTIONS" or "path/.deadheat:3"
-  std::string directory;  // of the project file: its relative FILE values start there
+  std::string directory;  // folder of the project file; relative FILE values start there
 };
 
-// key=value:key=value; a value that holds ':' stands in '…' or "…". A key alone means true.
+// key=value:key=value. A value that contains ':' is quoted ('…' or "…"). A key alone means true.
 Result<std::vector<Setting>> parse_environment(const std::string& text);
 // key = value lines, '#' starts a comment.
 Result<std::vector<Setting>> parse_project(const std::string& text, const std::string& path);

@@ -1,4 +1,4 @@
-// Words as one would type them for a shell.
+// Quotes words as one would type them in a shell.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// An overlay leaves folders that not even their owner may search.
+// An overlay leaves folders behind that not even their owner may search.
 void remove_tree(const std::string& folder) {
   std::error_code error;
   for (fs::recursive_directory_iterator at(folder, fs::directory_options::none, error), end;
@@ -56,7 +56,7 @@ Result<TemporaryFolder> TemporaryFolder::create(const std::string& where,
     TemporaryFolder made;
     made.folder_ = std::move(name);
     made.lock_ = ScopedFd(::open(made.folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Another tool that starts now may take it for a stale one before it is locked.
+    // Before the lock is taken, another tool that starts now may remove the folder as stale.
     if (made.lock_.valid() && ::flock(made.lock_.get(), LOCK_SH) == 0 && fs::exists(made.folder_))
       return made;
   }

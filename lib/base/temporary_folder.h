@@ -1,5 +1,6 @@
-// A folder of our own, below /tmp or wherever the caller wishes. It goes with the object; what a
-// killed tool left behind is removed when the next one makes its own in the same place.
+// A private folder below /tmp or in a place that the caller chooses. The destructor removes it. A
+// folder that a killed tool left behind is removed when the next tool creates one in the same
+// place.
 #pragma once
 
 #include <string>
@@ -20,10 +21,10 @@ class TemporaryFolder {
 
  private:
   std::string folder_;
-  ScopedFd lock_;  // held as long as it is in use
+  ScopedFd lock_;  // held while the folder is in use
 };
 
-// What is full where `folder` lies, and what to do; empty: nothing.
+// Says which file system of `folder` is full and what to do about it; empty if none is.
 std::string why_full(const std::string& folder);
 
 }  // namespace deadheat

@@ -68,7 +68,7 @@ std::string nearest(std::string_view word, std::span<const std::string> candidat
   size_t best_distance = std::max<size_t>(2, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const size_t distance = edit_distance(word, candidate);
-    // Of two that are as near, a letter was more likely forgotten than added.
+    // On a tie prefer the longer candidate: users forget a letter more often than they add one.
     const bool nearer =
         distance < best_distance || (distance == best_distance && candidate.size() > best.size() &&
                                      !best.empty() && candidate.starts_with(word));

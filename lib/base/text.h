@@ -1,4 +1,4 @@
-// Small text tools that several modules need.
+// Small text functions that several modules need.
 #pragma once
 
 #include <cstdint>
@@ -15,9 +15,9 @@ std::string hex(uint64_t value);             // "0x1f"
 std::string with_thousands(uint64_t value);  // "1,234,567"
 std::string join(std::span<const std::string> parts, std::string_view separator);
 
-// The candidate nearest to `word` by edit distance (transpositions count as one edit), or empty
-// when none is near enough to be what the user meant (more than a third of the word, at least 2
-// edits, differ).
+// The candidate nearest to `word` by edit distance (a transposition counts as one edit). Empty if
+// none is near enough to be what the user meant: if more than a third of the word, and at least 2
+// letters, differ.
 std::string nearest(std::string_view word, std::span<const std::string> candidates);
 
 // FNV-1a: for display ids and fingerprints that must not change between machines or versions.

@@ -1,4 +1,4 @@
-// The time that a whole command may take. Every part of it asks what is left.
+// The time limit of a whole command. Each of its parts asks how much is left.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,7 @@ class TimeBudget {
   double left_s() const { return std::max(0.0, total_s_ - used_s()); }
   bool over() const { return left_s() <= 0; }
 
-  // What one step may take: `wished_s`, but no more than that part of the whole, and than is left.
+  // The limit for one step: `wished_s`, but at most `part` of the total and at most what is left.
   double share_s(double part, double wished_s) const {
     return std::min({wished_s, total_s_ * part, left_s()});
   }

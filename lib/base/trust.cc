@@ -27,14 +27,14 @@ std::string user_name(uid_t user) {
 
 bool is_mine(uid_t user) {
   if (user == ::geteuid() || user == 0) return true;
-  // In a user namespace root may have no number: whoever owns "/" is as good as root.
+  // In a user namespace root may be unmapped: trust the owner of "/" like root.
   struct stat top{};
   return ::stat("/", &top) == 0 && top.st_uid == user;
 }
 
 bool others_may_write(const struct stat& info) {
   if ((info.st_mode & S_IWOTH) != 0) return true;
-  // Where each user has a group of his own, files are writable by it as a matter of course.
+  // Where every user has a private group, files are commonly writable by that group.
   const bool own_group = info.st_gid == ::getegid() || info.st_gid == 0;
   return (info.st_mode & S_IWGRP) != 0 && !own_group;
 }
@@ -70,7 +70,7 @@ bool is_file(const std::string& path) {
   return fs::is_regular_file(path, error);
 }
 
-// Where a shell finds the program `name`; empty: nowhere.
+// The file that a shell runs for `name`; empty if there is none.
 std::string in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) return is_file(name) ? name : "";
   const char* path = std::getenv("PATH");

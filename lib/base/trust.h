@@ -1,6 +1,7 @@
-// Whose file is it? What a file says may decide what runs with your rights: settings, checkers, the
-// program of a finding. So it counts only if nobody but you and root could have written it, as git
-// does for repositories (safe.directory) and ssh for its keys.
+// Decides whether a file can be trusted. A file may decide what runs with the user's rights:
+// settings, checkers, the program of a finding. So its content is used only if nobody but the user
+// and root could have written it. git does the same for repositories (safe.directory), ssh for
+// keys.
 #pragma once
 
 #include <string>
@@ -9,16 +10,16 @@
 
 namespace deadheat {
 
-// Why the content of `path` may be another user's, in words that follow the path ("belongs to user
-// eve"); empty: it is your own or root's, and nobody else may write it or replace it, because the
-// same holds for every folder above it. A folder with the sticky bit may be writable (as /tmp is):
-// others cannot replace your file there. Your own group may write.
+// Why another user may have written the content of `path`, worded to follow the path ("belongs to
+// user eve"). Empty if the file belongs to the user or to root and no one else can write or replace
+// it, because the same holds for every folder above it. A folder with the sticky bit may be
+// writable by all (as /tmp is): others cannot replace files there. The user's own group may write.
 std::string distrust(const std::string& path);
 
-// Refuses a checker (a command line, as a shell reads it) whose code another user could have
-// written: its program, every executable file that it names, and the script that an interpreter is
-// given. Quoting and expansions of the shell are not understood: code that is named in such a way
-// is not looked at. An empty command is no checker.
+// Refuses a checker (a shell command line) whose code another user could have written: its program,
+// every executable file that it names, and the script given to an interpreter. Shell quoting and
+// expansions are not interpreted, so code named through them is not checked. An empty command means
+// no checker.
 Status check_checker(const std::string& command);
 
 }  // namespace deadheat

@@ -1,5 +1,5 @@
-// A folder of our own for the files of one command; it goes away with the object, and after a kill
-// with the next command's.
+// A private folder for the files of one command. The destructor removes it; if the command is
+// killed, the next command does.
 #pragma once
 
 #include <memory>

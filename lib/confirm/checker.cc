@@ -16,7 +16,7 @@ std::string first_line(const std::string& text) {
   return std::string(trim(split(trim(text), '\n').front()).substr(0, kMostSaid));
 }
 
-// As a shell gives it.
+// The status as a shell reports it.
 int status_of(const ChildResult& child) {
   return child.signal != 0 ? 128 + child.signal : child.status;
 }
@@ -38,7 +38,7 @@ std::vector<std::string> checker_words(const std::string& checker, const std::st
 Result<model::Consequence> checker_consequence(const std::string& checker, int status,
                                                const std::string& out, const std::string& err) {
   if (status == 0) return model::Consequence{};
-  constexpr int kNotExecutable = 126, kNotFound = 127;  // as the shell says it
+  constexpr int kNotExecutable = 126, kNotFound = 127;  // the shell's statuses
   if (status == kNotExecutable || status == kNotFound)
     return Error{"the checker " + checker + " cannot be run: " + first_line(err), ""};
   std::string said = first_line(out);

@@ -32,7 +32,7 @@ std::vector<std::string> environment_of(const ChildRequest& request) {
   return all;
 }
 
-// In the child, between fork and exec.
+// What the child needs between fork and exec.
 struct Start {
   const char *path, *directory;
   char *const *argv, *const *envp;
@@ -43,7 +43,7 @@ struct Start {
 [[noreturn]] void become(const Start& start) {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  const struct rlimit no_core{0, 0};  // a campaign provokes crashes
+  const struct rlimit no_core{0, 0};  // no core dumps: a campaign provokes crashes
   ::setrlimit(RLIMIT_CORE, &no_core);
   struct sigaction usual{};
   usual.sa_handler = SIG_DFL;
@@ -75,7 +75,8 @@ Children::Children() {
   personality_before_ = ::personality(0xffffffff);
   if (personality_before_ < 0) return;
   const auto wanted = static_cast<unsigned long>(personality_before_) | ADDR_NO_RANDOMIZE;
-  same_addresses_ = ::personality(wanted) >= 0;  // children inherit it, we stay as we are
+  same_addresses_ = ::personality(wanted) >= 0;  // children inherit it; our own addresses stay as
+                                                 // they are
 }
 
 Children::~Children() {
@@ -113,7 +114,8 @@ Result<uint64_t> Children::start(const ChildRequest& request) {
   const pid_t pid = ::fork();
   if (pid < 0) return errno_error("cannot start", path, errno);
   if (pid == 0) become(how);
-  ::setpgid(pid, pid);  // also here: it must have its group before we may have to end it
+  ::setpgid(pid, pid);  // in the parent too: the child must have its group before we may have to
+                        // kill it
   tell = ScopedFd();
   int error = 0;
   ssize_t got = 0;
@@ -145,8 +147,8 @@ void Children::check_limits(Child& child) {
   ::kill(static_cast<pid_t>(-child.pid), SIGKILL);
 }
 
-// Children that left the group were handed to us when their parent died; and theirs are when they
-// die. True: there were some.
+// Children that left the group came to us when their parent died, and their own children will when
+// they die. Returns true if there were any.
 bool Children::end_some_orphans(const std::string& folder) {
   const std::string mark = std::string(kFolderVariable) + "=" + folder + '\0';
   bool any = false;
@@ -155,7 +157,7 @@ bool Children::end_some_orphans(const std::string& folder) {
     if (std::any_of(children_.begin(), children_.end(), is_pid)) continue;
     const auto environment = read_file("/proc/" + std::to_string(pid) + "/environ");
     if (!environment || environment.value().find(mark) == std::string::npos) {
-      // A dead one has no environment any more. Inner ones leave it to the outermost.
+      // A zombie has no environment. Inner instances leave it to the outermost one.
       if (adopt_.outermost()) ::waitpid(pid, nullptr, WNOHANG);
       continue;
     }
@@ -198,7 +200,7 @@ std::optional<ChildResult> Children::ended(uint64_t number) {
   result.timed_out = child->timed_out;
   result.too_much_output = child->too_much_output;
   result.seconds = std::chrono::duration<double>(Clock::now() - child->started).count();
-  ::kill(static_cast<pid_t>(-child->pid), SIGKILL);  // what it left behind
+  ::kill(static_cast<pid_t>(-child->pid), SIGKILL);  // the processes it left behind
   const std::string folder = child->folder;
   children_.erase(children_.begin() + (child - children_.data()));
   end_orphans(folder);
@@ -207,7 +209,7 @@ std::optional<ChildResult> Children::ended(uint64_t number) {
 
 std::optional<ChildResult> Children::wait(uint64_t child, int patience_ms) {
   struct pollfd handle{done_fd(child), POLLIN, 0};
-  // A kernel without pidfds: look more often instead.
+  // Without pidfds in the kernel, poll more often.
   ::poll(&handle, 1, handle.fd < 0 ? std::min(patience_ms, 10) : patience_ms);
   return ended(child);
 }

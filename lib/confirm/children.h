@@ -1,9 +1,10 @@
-// The processes of a campaign: started, captured, limited, and gone with all they started.
+// The child processes of a campaign: starts them, captures their output, enforces limits, and ends
+// them together with everything they started.
 //
-// One thread, many children. Each is the leader of a process group of its own; what it starts dies
-// with it, also what left the group (we adopt it, and find it by the folder in its environment;
-// what has another environment dies when no child runs any more). Standard output and error go to
-// files in the child's folder.
+// One thread manages many children. Each child leads its own process group, and its descendants die
+// with it, including those that left the group: we adopt them and recognise them by the folder name
+// in their environment. Descendants with another environment die when no child runs any more.
+// Standard output and error go to files in the child's folder.
 #pragma once
 
 #include <chrono>
@@ -22,13 +23,15 @@ namespace deadheat::confirm {
 
 struct ChildRequest {
   std::vector<std::string> command;
-  std::map<std::string, std::string> environment;  // set over what this process has
-  std::string directory;                           // to run in; empty: this one
-  std::string input;   // a file for standard input; empty: nothing to read
-  std::string folder;  // its own; "out" and "err" are made in it. Named in its environment.
+  std::map<std::string, std::string> environment;  // overrides the variables of this process
+  std::string directory;                           // working directory; empty: ours
+  std::string input;                               // file for standard input; empty: no input
+  std::string folder;  // its own folder; "out" and "err" are created there. Its environment names
+                       // it.
   double timeout_s = 0;
-  bool keep_output = true;               // false: what it prints goes nowhere; "out" stays empty
-  std::vector<std::string> empty_first;  // files that another try of it may have written
+  bool keep_output = true;               // false: discard its output; "out" stays empty
+  std::vector<std::string> empty_first;  // files to truncate: an earlier attempt may have written
+                                         // them
 };
 
 struct ChildResult {
@@ -36,31 +39,33 @@ struct ChildResult {
   int status = 0;  // exit status, when signal is 0
   int signal = 0;
   bool timed_out = false;
-  bool too_much_output = false;  // it was ended for it
+  bool too_much_output = false;  // killed because of it
   double seconds = 0;
 };
 
 class Children {
  public:
-  static constexpr uint64_t kMostOutput = 64ULL << 20;  // bytes of a stream; then it is ended
+  static constexpr uint64_t kMostOutput = 64ULL << 20;  // bytes per stream; beyond this the child
+                                                        // is killed
 
   Children();
   ~Children();
   Children(const Children&) = delete;
   Children& operator=(const Children&) = delete;
 
-  Result<uint64_t> start(const ChildRequest& request);  // its number
-  // If it has ended; asked once more, it is not known any more. Never waits; ends one that is
-  // beyond its limits.
+  Result<uint64_t> start(const ChildRequest& request);  // returns its number
+  // The result if the child has ended; after that the number is no longer valid. Never blocks.
+  // Kills a child that exceeds its limits.
   std::optional<ChildResult> ended(uint64_t child);
-  // The same after at most `patience_ms`.
+  // The same, waiting for at most `patience_ms`.
   std::optional<ChildResult> wait(uint64_t child, int patience_ms);
-  int done_fd(uint64_t child) const;  // readable when it has ended; -1: this kernel cannot tell
+  int done_fd(uint64_t child) const;  // readable when the child has ended; -1: the kernel has no
+                                      // pidfds
   void kill(uint64_t child);
   size_t running() const { return children_.size(); }
   void end_all();
   void tell_all(int signal);
-  // Whether addresses are the same in every run; some containers do not let us ask for that.
+  // Whether addresses are the same in every run; some containers do not permit that.
   bool same_addresses() const { return same_addresses_; }
 
  private:
@@ -84,18 +89,18 @@ class Children {
   uint64_t started_ = 0;
   int personality_before_ = 0;
   bool same_addresses_ = false;
-  AdoptOrphans adopt_;  // nested: a checker runs while trials do
+  AdoptOrphans adopt_;  // nested: a checker runs during trials
 };
 
-// Runs one to its end, or to its limits.
+// Runs one child until it ends or exceeds a limit.
 Result<ChildResult> run_child(const ChildRequest& request);
 
-// One execution of a program, wherever it runs. Its folder is removed with it.
+// One execution of a program, on any machine. The destructor removes its folder.
 class ProgramExecution : public Execution {
  public:
   explicit ProgramExecution(std::string folder) : folder_(std::move(folder)) {}
   ~ProgramExecution() override;
-  virtual const ChildResult& result() const = 0;  // once it has ended
+  virtual const ChildResult& result() const = 0;  // valid once it has ended
   const std::string& folder() const { return folder_; }
 
  private:

@@ -1,4 +1,4 @@
-// Children, what their ends mean, and checkers; none of them needs a program under test.
+// Children, the interpretation of their exits, and checkers; no program under test is needed.
 #include <gtest/gtest.h>
 #include <signal.h>
 
@@ -52,7 +52,7 @@ TEST(Consequence, IsWhatNoUndisturbedRunDid) {
   failed.failure = "terminate called after throwing an instance of 'int'";
   EXPECT_EQ(baseline.judge(failed).kind, ConsequenceKind::kException);
   Observation stood =
-      ended(0, "", SIGKILL);  // we ended it: it may only have stood in our scheduler
+      ended(0, "", SIGKILL);  // we killed it: our scheduler may just have been holding it
   stood.scheduled = stood.child.timed_out = true;
   EXPECT_EQ(baseline.judge(stood).kind, ConsequenceKind::kNone);
   stood.hang = "T1 waits for condition done";
@@ -112,7 +112,7 @@ TEST_F(InFolder, AChildIsCapturedAndLimited) {
   EXPECT_TRUE(late.timed_out);
   EXPECT_EQ(late.signal, SIGKILL);
   EXPECT_TRUE(run("yes aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa").too_much_output);
-  EXPECT_EQ(run("cat").status, 0);  // nothing to read
+  EXPECT_EQ(run("cat").status, 0);  // no input
 }
 
 TEST_F(InFolder, WhatLeftTheGroupIsEndedToo) {

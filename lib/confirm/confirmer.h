@@ -1,9 +1,9 @@
-// What a confirmer is: it makes candidates happen in executions of a program, and says what each
-// execution showed. The engine (engine.h) decides when and where executions run; the confirmer
-// decides which execution comes next, and writes the evidence.
+// A confirmer makes candidates happen in executions of a program and reports what each execution
+// showed. The engine (engine.h) decides when and where executions run; the confirmer decides which
+// execution comes next, and writes the evidence.
 //
-// There are three: schedule (threads under a scheduler of ours), process/trials (branches of a
-// recording) and validate (jobs in a program that was built for it, whoever started it). The fake
+// There are three: schedule (threads under our scheduler), process/trials (branches of a recording)
+// and validate (jobs in a program that was built for it and that anyone may have started). The fake
 // one in engine_test.cc shows how little is needed.
 #pragma once
 
@@ -16,37 +16,38 @@
 
 namespace deadheat::confirm {
 
-// Executions without interference come first: what they do is no harm. Then serial ones, each
-// thread or process as far as it can go. Then trials.
+// Undisturbed executions come first: whatever happens in them is not harm caused by a race. Then
+// serial ones, in which each thread or process runs as far as it can. Then trials.
 enum class Stage : uint8_t { kUndisturbed, kSerial, kTrials };
 
 struct Slot {
   size_t number = 0;
-  int processor = 0;  // for an execution that should stay on one
+  int processor = 0;  // for an execution that should be pinned to one
 };
 
 struct Progress {
   uint64_t candidates = 0, decided = 0, confirmed = 0, harmful = 0, diverged = 0, gone = 0;
   uint64_t trials = 0;       // in this run
-  uint64_t trials_left = 0;  // at most; 0: not known
+  uint64_t trials_left = 0;  // upper bound; 0: unknown
   double seconds = 0;
   Stage stage = Stage::kUndisturbed;
   std::string current;  // the candidate of the last trial, in one line
 };
 
-// Something that runs: a program, a replay, a look at a program that somebody else started. When it
-// goes away it leaves nothing running.
+// Something that runs: a program, a replay, an observation of a program that someone else started.
+// Its destructor leaves nothing running.
 class Execution {
  public:
   Execution() = default;
   Execution(const Execution&) = delete;
   Execution& operator=(const Execution&) = delete;
   virtual ~Execution() = default;
-  // Readable when it may have ended; -1: the engine asks ended() often instead.
+  // A descriptor that becomes readable when it may have ended; -1: the engine polls ended().
   virtual int done_fd() const = 0;
-  // Never waits. Asked often: limits of its own (time, output) are checked here.
+  // Never blocks. The engine calls it often, so the execution checks its own limits (time, output)
+  // here.
   virtual bool ended() = 0;
-  // It ends soon after.
+  // Returns at once; the execution ends soon afterwards.
   virtual void kill() = 0;
 };
 
@@ -56,13 +57,13 @@ class Confirmer {
   Confirmer(const Confirmer&) = delete;
   Confirmer& operator=(const Confirmer&) = delete;
   virtual ~Confirmer() = default;
-  // Starts one more execution of that stage. nullptr: none is wanted now; what one of those that
-  // run shows may change that.
+  // Starts the next execution of that stage. nullptr: none is wanted now; the result of a running
+  // one may change that.
   virtual Result<std::unique_ptr<Execution>> start(Stage stage, const Slot& slot) = 0;
-  // An execution of start()'s has ended. `cut_off`: the engine ended it, since the time is over or
-  // the user wants to stop; it says nothing about the program.
+  // Called when an execution from start() has ended. `cut_off`: the engine ended it because time
+  // ran out or the user stopped it; the result says nothing about the program.
   virtual Status finish(Stage stage, Execution& execution, bool cut_off) = 0;
-  // All executions of the stage have ended, and there is time for the next.
+  // Called when all executions of the stage have ended and there is time for the next stage.
   virtual Status learn(Stage) { return Ok{}; }
   virtual void describe(Progress& progress) const = 0;
 };

@@ -14,7 +14,7 @@ namespace {
 using model::Consequence;
 using model::ConsequenceKind;
 
-constexpr size_t kMostCompared = 1 << 20;  // bytes of a stream; what follows is not compared
+constexpr size_t kMostCompared = 1 << 20;  // bytes of a stream; the rest is not compared
 constexpr int kRefusedStatus = 77;         // abi/trial.md
 
 std::string signal_name(int signal) {
@@ -27,7 +27,7 @@ std::string read_start(const std::string& path) {
   return text ? text.value().substr(0, kMostCompared) : std::string();
 }
 
-// "p: /src/f.c:9: g: Assertion `x' failed." is "Assertion `x' failed. (f.c:9)".
+// "p: /src/f.c:9: g: Assertion `x' failed." becomes "Assertion `x' failed. (f.c:9)".
 std::string assertion_words(std::string_view line) {
   const size_t at = line.find("Assertion");
   std::string text(trim(line.substr(at)));
@@ -44,7 +44,7 @@ std::string assertion_words(std::string_view line) {
   return text;
 }
 
-// The line that says why the program gave up.
+// The line that says why the program aborted.
 std::string failure_line(std::string_view errors) {
   std::string found;
   for (const std::string_view line : split(errors, '\n')) {
@@ -61,7 +61,7 @@ std::string failure_line(std::string_view errors) {
 
 std::string status_words(int status) { return "exit status " + std::to_string(status); }
 
-// Apart from exit status and output, which need something to compare with.
+// Consequences that need no comparison; exit status and output do.
 Consequence severe(const Observation& seen) {
   if (!seen.deadlock.empty()) return {ConsequenceKind::kDeadlock, seen.deadlock};
   if (!seen.hang.empty()) return {ConsequenceKind::kHang, seen.hang};
@@ -77,7 +77,7 @@ Consequence severe(const Observation& seen) {
           seen.crash.empty() ? signal_name(seen.child.signal) : seen.crash};
 }
 
-// The first line that one has and the other has not, for the detail.
+// The first line that only one of the two has, for the detail text.
 std::string first_other_line(const std::string& seen, const std::set<std::string>& known) {
   std::set<std::string_view> lines;
   for (const std::string& text : known)
@@ -121,7 +121,7 @@ bool same_end(const Consequence& then, const Observation& seen) {
       return now.kind == then.kind &&
              (then.detail == now.detail || then.detail.starts_with(now.detail + " "));
     case ConsequenceKind::kCheckerFailed:
-      return true;  // the checker is not asked again
+      return true;  // the checker need not run again
     case ConsequenceKind::kAssertion:
     case ConsequenceKind::kException:
       return seen.child.signal == SIGABRT;

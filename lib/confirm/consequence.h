@@ -1,10 +1,11 @@
-// What an execution did to the user, judged against executions in which nobody interfered.
+// The consequence of an execution, judged against executions without interference.
 //
 // Crash, uncaught exception, failed assertion, hang and deadlock are consequences unless the
 // program does that every time. A trial that took too long is a hang only if the scheduler says so:
-// it let every thread go, and the program still did not end. An exit status or an output is one if
-// it occurs in none of the undisturbed runs, nor in the serial one (each thread runs as long as it
-// can). Output that varies among those by itself says nothing, and is then not compared.
+// it released every thread and the program still did not end. An exit status or an output is a
+// consequence if it occurs in none of the undisturbed runs and not in the serial one (each thread
+// runs as long as it can). Output that varies among those runs by itself shows nothing and is not
+// compared.
 #pragma once
 
 #include <set>
@@ -16,31 +17,31 @@
 
 namespace deadheat::confirm {
 
-// One execution, as seen from outside.
+// One execution as seen from outside.
 struct Observation {
   ChildResult child;
   std::string output, errors;         // masked, lines sorted
-  std::string failure;                // of the abort messages that the C and C++ libraries print
-  bool scheduled = false;             // it ran under the scheduler, which then says whether it hung
-  bool released = false;              // the scheduler let everybody go
-  std::string deadlock, hang, crash;  // as the scheduler says; may be empty
-  bool runtime_refused = false;  // status 77 and a word of ours: it was no execution of the program
+  std::string failure;                // abort message of the C or C++ library
+  bool scheduled = false;             // it ran under the scheduler, which says whether it hung
+  bool released = false;              // the scheduler released all threads
+  std::string deadlock, hang, crash;  // as reported by the scheduler; may be empty
+  bool runtime_refused = false;       // status 77 with our message: the program itself did not run
 
-  // We ended it, for its time or its output. Whether the program would have gone on for ever, or
-  // only stood in our scheduler, is not known.
+  // We killed it for its time or its output. Whether the program would have run for ever or was
+  // just held by our scheduler is unknown.
   bool shows_nothing() const {
     return scheduled && deadlock.empty() && hang.empty() &&
            (child.timed_out || child.too_much_output);
   }
 };
 
-// Reads "out" and "err" of the child's folder.
+// Reads "out" and "err" from the child's folder.
 Observation observe(const ChildResult& child, const std::string& folder);
 
-// What its end is, without anything to compare with: an exit status that is not 0 counts.
+// Classifies the end without a comparison: a non-zero exit status counts.
 model::Consequence end_of(const Observation& seen);
-// Whether it ended as an earlier execution did. What it printed may be unknown, so a failed
-// assertion and an uncaught exception are told by their signal, other output not at all.
+// Whether it ended like an earlier execution. Its output may be unknown, so a failed assertion and
+// an uncaught exception are recognised by their signal, and other output is not compared.
 bool same_end(const model::Consequence& then, const Observation& seen);
 
 class Baseline {

@@ -9,9 +9,10 @@
 namespace deadheat::confirm {
 namespace {
 
-constexpr int kLookMs = 100;      // how soon a stop, and a limit of an execution's own, is seen
-constexpr int kLookBlindMs = 10;  // where no descriptor tells that an execution has ended
-constexpr auto kShowEvery = std::chrono::milliseconds(200);  // counting reads all evidence
+constexpr int kLookMs = 100;      // interval at which a stop request and the limits of executions
+                                  // are checked
+constexpr int kLookBlindMs = 10;  // interval if no descriptor signals the end of an execution
+constexpr auto kShowEvery = std::chrono::milliseconds(200);  // counting reads all the evidence
 constexpr auto kSaveEvery = std::chrono::seconds(2);
 
 }  // namespace
@@ -98,7 +99,7 @@ void Engine::wait() const {
     done.push_back({one.execution->done_fd(), POLLIN, 0});
     if (done.back().fd < 0) patience_ms = kLookBlindMs;
   }
-  // The end of the time is met exactly.
+  // Wake up exactly when the time is over.
   const double left_ms = 1000 * options_.time.left_s();
   if (left_ms > 0 && left_ms < patience_ms) patience_ms = static_cast<int>(left_ms) + 1;
   ::poll(done.data(), done.size(), patience_ms);

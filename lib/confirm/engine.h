@@ -1,8 +1,8 @@
-// The engine that runs the executions of confirmers: as many at a time as there are slots, until
-// none wants more, the time is over, or the user stops it. Confirmers share the slots in turn.
+// The engine runs the executions of confirmers, as many at a time as there are slots, until no
+// confirmer wants more, the time is over, or the user stops it. Confirmers take turns at the slots.
 //
-// When it is over, nothing new begins and what runs is killed; what a confirmer has written by then
-// counts, and the same confirmer goes on from there the next time.
+// At the end nothing new starts and running executions are killed. Evidence that a confirmer has
+// written by then counts, and the same confirmer continues from there next time.
 #pragma once
 
 #include <chrono>
@@ -18,18 +18,18 @@
 namespace deadheat::confirm {
 
 struct EngineOptions {
-  TimeBudget time{0};                             // of all of it; it runs already
-  std::function<bool()> stopped;                  // asked often; may be empty, as the two below
-  size_t slots = 0;                               // 0: as many as processors
-  std::function<void(const Progress&)> progress;  // a few times a second
-  std::function<void()> save;                     // a few times a minute
+  TimeBudget time{0};                             // for everything; already running
+  std::function<bool()> stopped;                  // polled often; may be empty, like the two below
+  size_t slots = 0;                               // 0: one per processor
+  std::function<void(const Progress&)> progress;  // called a few times a second
+  std::function<void()> save;                     // called a few times a minute
 };
 
 class Engine {
  public:
   explicit Engine(EngineOptions options);
 
-  // All stages, one after the other; ends early when it is over.
+  // Runs all stages in order; ends early when the time is over or the user stops it.
   Status run(const std::vector<Confirmer*>& confirmers);
   Status run(Stage stage, const std::vector<Confirmer*>& confirmers);
 
@@ -56,9 +56,9 @@ class Engine {
 
   const EngineOptions options_;
   const ProcessorClaims processors_;
-  std::vector<bool> slots_;  // taken
+  std::vector<bool> slots_;  // true: in use
   std::list<Active> active_;
-  size_t turn_ = 0;  // of the confirmer that starts next
+  size_t turn_ = 0;  // index of the confirmer that starts the next execution
   Clock::time_point started_ = Clock::now(), shown_{}, saved_ = Clock::now();
 };
 

@@ -1,5 +1,5 @@
-// The engine with a confirmer that runs nothing: what a confirmer needs, and what the engine
-// promises it.
+// The engine with a confirmer that runs nothing: shows what a confirmer needs and what the engine
+// guarantees.
 #include "lib/confirm/engine.h"
 
 #include <gtest/gtest.h>
@@ -9,7 +9,7 @@
 namespace deadheat::confirm {
 namespace {
 
-// Ends when it has been asked `looks` times; or when it is killed.
+// Ends after `looks` calls of ended(), or when killed.
 class FakeExecution : public Execution {
  public:
   explicit FakeExecution(int looks, size_t its_slot) : slot(its_slot), looks_(looks) {}
@@ -23,14 +23,14 @@ class FakeExecution : public Execution {
   int looks_;
 };
 
-// Wants so many executions of each stage.
+// Wants a given number of executions of each stage.
 class FakeConfirmer : public Confirmer {
  public:
   int wanted[3] = {2, 1, 5};
   int looks = 1;
   std::vector<int> started, finished;  // stages
-  std::set<size_t> slots;              // taken now
-  size_t most = 0;                     // at a time
+  std::set<size_t> slots;              // in use now
+  size_t most = 0;                     // in use at a time
   size_t cut = 0;
   std::vector<Stage> learnt;
   bool fails = false;
@@ -84,7 +84,7 @@ TEST(Engine, ConfirmersTakeTurns) {
   ASSERT_TRUE(engine.run(Stage::kTrials, {&one, &other}));
   EXPECT_EQ(one.finished.size(), 3u);
   EXPECT_EQ(other.finished.size(), 3u);
-  // With one that never stops the other still gets its turn.
+  // A confirmer that never finishes does not starve the other.
   FakeConfirmer endless, small;
   endless.wanted[2] = 1 << 30;
   small.wanted[2] = 2;

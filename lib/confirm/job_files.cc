@@ -88,7 +88,8 @@ std::vector<std::string> names_in(const std::string& folder) {
   for (fs::directory_iterator entry(folder, error), end; !error && entry != end;
        entry.increment(error)) {
     std::string name = entry->path().filename().string();
-    if (name.find(".tmp.") == std::string::npos)  // write_file() has not renamed it yet
+    if (name.find(".tmp.") == std::string::npos)  // skip files that write_file() has not renamed
+                                                  // yet
       names.push_back(std::move(name));
   }
   std::sort(names.begin(), names.end());

@@ -1,18 +1,18 @@
 // The folder that a campaign shares with its workers (shared_runner.h, worker.h).
 //
 //   queue/N     a request; a worker takes it by renaming it to
-//   taken/N.W   W is the worker; the campaign gives it back to the queue when W is lost
-//   ended/N.W   the same once the worker is done; who cannot rename it was declared lost before,
-//   and
-//               says nothing
-//   done/N      what came of it
-//   cancel/N    it is to be ended
-//   alive/W     a number that the worker counts up while it lives
-//   leader      the same of the campaign
-//   stop        workers leave
+//   taken/N.W   W is the worker; the campaign moves it back to the queue when W is lost
+//   ended/N.W   renamed again when the worker is done; a worker that cannot rename it was
+//               declared lost before and reports nothing
+//   done/N      the result
+//   cancel/N    the request is to be ended
+//   alive/W     a number that the worker increments while it is alive
+//   leader      the same for the campaign
+//   stop        tells workers to exit
 //
-// Names appear by renaming only, so nobody reads half a file. Clocks of different machines are
-// never compared: a beat is lost when its number stood still for a while on the reader's own clock.
+// Names appear only by renaming, so no reader sees a partial file. Clocks of different machines are
+// never compared: a heartbeat is lost if its number did not change for some time by the reader's
+// own clock.
 #pragma once
 
 #include <chrono>
@@ -31,13 +31,13 @@ std::string to_json(const ChildResult& result);
 Result<ChildResult> parse_result(const std::string& text);
 
 Status make_job_folders(const std::string& folder);
-// Names in a folder, sorted; none where it cannot be read.
+// The names in a folder, sorted; empty if it cannot be read.
 std::vector<std::string> names_in(const std::string& folder);
 
 class Beats {
  public:
   using Clock = std::chrono::steady_clock;
-  // How long the file has not changed, as far as we saw; it counts as changed when first asked for.
+  // Time since we last saw the file change; the first call counts as a change.
   double still_s(const std::string& path);
 
  private:

@@ -1,4 +1,4 @@
-// Requests and results lie in a folder that other machines write to.
+// Requests and results are in a folder that other machines can write to.
 #include <cstddef>
 #include <cstdint>
 #include <string>

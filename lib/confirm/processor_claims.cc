@@ -11,9 +11,9 @@
 namespace deadheat::confirm {
 
 ProcessorClaims::ProcessorClaims(const std::vector<int>& allowed, size_t wanted) {
-  constexpr int kLevels = 64;  // claims on one processor; beyond, they are not counted any more
+  constexpr int kLevels = 64;  // claims per processor; further ones are not counted
   if (wanted == 0 || wanted > allowed.size()) wanted = allowed.size();
-  // Not all begin at the same one: claims in another network namespace are not seen.
+  // Start at different processors: claims in another network namespace are invisible.
   std::vector<int> order = allowed;
   const size_t first = order.empty() ? 0 : static_cast<size_t>(::getpid()) % order.size();
   std::rotate(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(first), order.end());

@@ -1,9 +1,9 @@
-// Which processors the traced runs of a campaign are pinned to.
+// Chooses the processors to which the traced runs of a campaign are pinned.
 //
-// Campaigns beside each other take different ones as long as there are enough: each claims its
-// processors machine-wide, by a Unix socket bound to an abstract name, which the kernel gives back
-// when the process ends, however it ends. Where all are claimed, processors are shared evenly. A
-// claim excludes nobody; in other network namespaces it is not seen.
+// Concurrent campaigns use different processors as long as there are enough. Each campaign claims
+// its processors machine-wide by binding a Unix socket to an abstract name, which the kernel
+// releases when the process ends for any reason. If all are claimed, processors are shared evenly.
+// A claim is advisory, and it is invisible in other network namespaces.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace deadheat::confirm {
 
 class ProcessorClaims {
  public:
-  // `wanted` of those allowed; 0, or more than there are: all.
+  // Claims `wanted` of the allowed processors; 0, or more than there are: all.
   ProcessorClaims(const std::vector<int>& allowed, size_t wanted);
   const std::vector<int>& processors() const { return processors_; }
 

@@ -1,4 +1,4 @@
-// Campaigns beside each other, in one process: claims do not ask whose they are.
+// Concurrent campaigns in one process: claims do not depend on their owner.
 #include "lib/confirm/processor_claims.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace deadheat::confirm {
 namespace {
 
-// Numbers that no machine has: nobody else claims them meanwhile.
+// Processor numbers that no machine has, so that no one else claims them.
 const std::vector<int> kAllowed = {90001, 90007, 90011};
 
 TEST(ProcessorClaims, TwoBesideEachOtherDoNotShare) {

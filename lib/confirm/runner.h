@@ -1,5 +1,5 @@
-// Where executions of a program run: here, as children (LocalRunner), or on the machines of a
-// cluster (shared_runner.h).
+// Runs executions of a program: here, as children (LocalRunner), or on the machines of a cluster
+// (shared_runner.h).
 #pragma once
 
 #include <memory>
@@ -18,10 +18,10 @@ class Runner {
   Runner& operator=(const Runner&) = delete;
   virtual ~Runner() = default;
   virtual Result<std::unique_ptr<ProgramExecution>> start(const ChildRequest& request) = 0;
-  // Whether a processor of this machine means something where it runs.
+  // Whether it runs on this machine, so that pinning to one of its processors is meaningful.
   virtual bool is_local() const = 0;
   virtual bool same_addresses() const = 0;
-  // What people should know, when all is over.
+  // Problems to show to the user at the end.
   virtual std::vector<std::string> problems() const { return {}; }
 };
 

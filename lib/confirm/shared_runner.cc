@@ -9,7 +9,7 @@ namespace deadheat::confirm {
 namespace {
 
 constexpr auto kBeatEvery = std::chrono::seconds(1);
-constexpr double kLostAfter_s = 15;  // of a worker that beats every second
+constexpr double kLostAfter_s = 15;  // for a worker with a heartbeat every second
 
 }  // namespace
 
@@ -30,7 +30,7 @@ class SharedRunner::Remote : public ProgramExecution {
     if (auto result = parse_result(text.value())) result_ = *result;
     return result_.has_value();
   }
-  // It counts as ended at once; the worker follows.
+  // Counts as ended immediately; the worker ends it a little later.
   void kill() override {
     killed_ = true;
     (void)write_file(runner_.folder_ + "/cancel/" + name_, "", 0600);
@@ -65,7 +65,7 @@ SharedRunner::~SharedRunner() {
 }
 
 Result<std::unique_ptr<ProgramExecution>> SharedRunner::start(const ChildRequest& request) {
-  // Sorted names are the order of the queue.
+  // The queue is processed in the order of the sorted names.
   char name[24];
   std::snprintf(name, sizeof name, "%010llu", static_cast<unsigned long long>(++number_));
   const Status asked = write_file(folder_ + "/queue/" + name, to_json(request), 0600);

@@ -1,9 +1,9 @@
-// Executions on other machines: requests and results go through a folder that all of them share
-// (job_files.h), workers (worker.h) are started by a cluster.
+// Runs executions on other machines: requests and results go through a shared folder (job_files.h),
+// and a cluster starts the workers (worker.h).
 //
-// A worker that is lost (its node died, its job was preempted) costs time only: what it had taken
-// goes back to the queue and is run again by another. Of a program's result nothing is kept but
-// what the last of them wrote.
+// A lost worker (its node died, its job was preempted) costs only time: its request goes back to
+// the queue and another worker runs it again. Of a program's results only those of the last worker
+// are kept.
 #pragma once
 
 #include <chrono>
@@ -16,14 +16,14 @@
 
 namespace deadheat::confirm {
 
-// What starts workers: Slurm, or another. A page is enough for one.
+// Starts workers: Slurm or another system. An implementation takes about a page.
 class Cluster {
  public:
   Cluster() = default;
   Cluster(const Cluster&) = delete;
   Cluster& operator=(const Cluster&) = delete;
   virtual ~Cluster() = default;
-  // Starts `count` of that command; the cluster starts one again that it had to end.
+  // Starts `count` instances of the command; the cluster restarts any that it had to end.
   virtual Status submit(const std::vector<std::string>& command, size_t count,
                         const std::string& logs) = 0;
   virtual void cancel() = 0;  // all of them
@@ -31,7 +31,8 @@ class Cluster {
 
 class SharedRunner : public Runner {
  public:
-  // `folder` is ours, on all machines; `command` starts a worker. 0 for `lost_after_s`: the usual.
+  // `folder` is ours and visible on all machines; `command` starts a worker. `lost_after_s` = 0:
+  // the default.
   static Result<std::unique_ptr<SharedRunner>> create(std::unique_ptr<Cluster> cluster,
                                                       const std::string& folder,
                                                       const std::vector<std::string>& command,
@@ -40,7 +41,7 @@ class SharedRunner : public Runner {
 
   Result<std::unique_ptr<ProgramExecution>> start(const ChildRequest& request) override;
   bool is_local() const override { return false; }
-  bool same_addresses() const override { return true; }  // each worker sees to it
+  bool same_addresses() const override { return true; }  // each worker ensures it
   std::vector<std::string> problems() const override;
 
  private:

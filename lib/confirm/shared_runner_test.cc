@@ -1,4 +1,4 @@
-// A cluster of processes of this machine: what comes of a request, of one whose worker is killed,
+// A cluster of processes on this machine: the result of a request, of one whose worker is killed,
 // and of one that is cancelled.
 #include "lib/confirm/shared_runner.h"
 
@@ -29,7 +29,7 @@ class Processes : public Cluster {
     }
     return Ok{};
   }
-  // They leave by themselves.
+  // The workers exit by themselves.
   void cancel() override {
     for (const pid_t pid : pids_) ::waitpid(pid, nullptr, 0);
   }
@@ -108,7 +108,8 @@ TEST_F(SharedRunnerTest, WhatALostWorkerHadTakenIsRunAgain) {
   ASSERT_TRUE(Processes(workers_).submit({folder_}, 1, ""));
   wait_for(*run);
   EXPECT_EQ(run->result().status, 0);
-  EXPECT_EQ(read_file(run->folder() + "/raw").value(), "part\n");  // of the second alone
+  // written by the second worker alone
+  EXPECT_EQ(read_file(run->folder() + "/raw").value(), "part\n");
   ASSERT_EQ(shared->problems().size(), 1u);
   EXPECT_EQ(shared->problems()[0], "1 executions were run again: their worker was lost");
 }

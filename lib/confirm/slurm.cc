@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kPatience_s = 60;
 
-// What it printed, once it has ended well.
+// The command's output if it succeeded.
 Result<std::string> ask(const std::vector<std::string>& command, const std::string& folder) {
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 && errno != EEXIST)
     return errno_error("cannot make", folder, errno);

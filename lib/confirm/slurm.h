@@ -1,4 +1,4 @@
-// Workers as a job array of Slurm.
+// Workers as a Slurm job array.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ class Slurm : public Cluster {
   void cancel() override;
 
  private:
-  const std::string partition_;  // empty: the usual one
+  const std::string partition_;  // empty: the default
   std::string job_, logs_;
 };
 

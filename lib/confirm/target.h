@@ -1,4 +1,4 @@
-// The program that is tried.
+// The program under test.
 #pragma once
 
 #include <functional>
@@ -8,12 +8,12 @@
 
 namespace deadheat::confirm {
 
-// How the program is run, in every execution alike.
+// How every execution runs the program.
 struct Target {
   std::vector<std::string> program;
-  std::string directory;  // to run in
-  std::string input;      // a file for standard input; may be empty
-  // The environment for a mode library with these settings: {"schedule", {"raw_path=..."}}.
+  std::string directory;  // working directory
+  std::string input;      // file for standard input; may be empty
+  // Returns the environment for a mode library with these settings: {"schedule", {"raw_path=..."}}.
   std::function<std::map<std::string, std::string>(const std::string& mode,
                                                    const std::vector<std::string>& settings)>
       environment;

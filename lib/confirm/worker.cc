@@ -26,7 +26,7 @@ class Worker {
   explicit Worker(const std::string& folder) : folder_(folder) {
     char host[256] = {};
     if (::gethostname(host, sizeof host - 1) != 0) host[0] = '\0';
-    // Two machines may have the same name and the same pid.
+    // Two machines may have the same host name and the same pid.
     name_ = hex(stable_hash(std::string(host) + " " + std::to_string(::getpid()) + " " +
                             std::to_string(Beats::Clock::now().time_since_epoch().count())))
                 .substr(2);
@@ -62,7 +62,8 @@ class Worker {
       const auto request = text ? parse_request(text.value()) : Result<ChildRequest>(text.error());
       ChildResult result;
       if (request) result = run(name, request.value());
-      // Who was declared lost meanwhile says nothing: another runs it.
+      // If this worker was declared lost in the meantime, it reports nothing: another one runs the
+      // request.
       const std::string ended = folder_ + "/ended/" + name + "." + name_;
       if (std::rename(taken.c_str(), ended.c_str()) == 0)
         (void)write_file(folder_ + "/done/" + name, to_json(result), 0600);

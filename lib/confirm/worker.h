@@ -1,6 +1,6 @@
-// A worker of a campaign on another machine: takes requests from the folder that they share, runs
-// one at a time, and says what came of it (job_files.h). It leaves when it is told to, and when the
-// campaign has not been heard of for a minute.
+// A worker of a campaign on another machine. It takes requests from the shared folder, runs one at
+// a time, and writes the results (job_files.h). It exits when told to, or after a minute without a
+// heartbeat of the campaign.
 #pragma once
 
 #include <string>

@@ -40,7 +40,7 @@ bool holds(const ZydisDecoder& decoder, Bytes bytes) {
     const bool decoded = ZYAN_SUCCESS(
         ZydisDecoderDecodeInstruction(&decoder, nullptr, bytes.data(), bytes.size(), &instruction));
     if (decoded && is_atomic(instruction)) return true;
-    bytes = bytes.subspan(decoded ? instruction.length : 1);  // compilers keep data elsewhere
+    bytes = bytes.subspan(decoded ? instruction.length : 1);  // compilers put no data into code
   }
   return false;
 }

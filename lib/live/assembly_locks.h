@@ -1,12 +1,13 @@
-// Whether an instrumented module holds atomic instructions that nobody tells the runtime about.
+// Detects atomic instructions in an instrumented module that no hook reports to the runtime.
 //
-// Under -fsanitize=thread every atomic operation of the language becomes a call of a hook. A locked
-// instruction, or an exchange with memory, that is left in the code was written in inline assembly,
-// or comes from an object that was not instrumented; either way threads may synchronise there
-// unseen. clang's pass reports such instructions to the runtime; gcc's code has nothing that does.
+// Under -fsanitize=thread every atomic operation of the language becomes a hook call. A locked
+// instruction, or an exchange with memory, that remains in the code was written in inline assembly
+// or comes from an object that was not instrumented; in both cases threads may synchronise there
+// unseen. The compilers' plugins report such instructions to the runtime; objects that were built
+// without them (plain -fsanitize=thread) have no such reports.
 //
-// What this does not see: locks without such an instruction (Peterson's with a fence). x86-64 only;
-// elsewhere the answer is no.
+// Limits: locks without such an instruction (Peterson's algorithm with a fence) are not detected.
+// x86-64 only; on other machines the answer is no.
 #pragma once
 
 #include "lib/symbols/elf_image.h"

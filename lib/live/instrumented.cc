@@ -37,7 +37,7 @@ std::vector<std::string> search_folders(const ElfImage& image) {
         folder.replace(at, word.size(), origin);
     folders.push_back(std::move(folder));
   }
-  // Distribution libraries are not instrumented; a program's own ones are found above, or here.
+  // Distribution libraries are not instrumented; the program's own are found above or here.
   folders.emplace_back("/usr/local/lib");
   return folders;
 }

@@ -1,5 +1,5 @@
-// Is a program instrumented? Asked of the file before it runs, so that a program without hooks is
-// told what it lacks instead of looking clean.
+// Whether a program is instrumented. Checked in the file before it runs, so that a program without
+// hooks gets an explanation instead of a clean result.
 #pragma once
 
 #include <string>
@@ -7,12 +7,12 @@
 namespace deadheat::live {
 
 enum class Instrumented : uint8_t {
-  kYes,      // it, or a library that it needs, calls the hooks
-  kNo,       // an ELF program without any
-  kUnknown,  // a script, or a file that cannot be read: what it starts may be instrumented
+  kYes,      // the program, or a library that it needs, calls the hooks
+  kNo,       // an ELF program without hooks
+  kUnknown,  // a script or an unreadable file: what it starts may be instrumented
 };
 
-// `program` is a path. Needed libraries are looked for where the dynamic linker would.
+// `program` is a path. Libraries are searched as the dynamic linker does.
 Instrumented instrumented(const std::string& program);
 
 }  // namespace deadheat::live

@@ -11,7 +11,7 @@
 namespace deadheat::live {
 namespace {
 
-constexpr uint64_t kWhole = UINT64_MAX;  // names the lock, not its first member
+constexpr uint64_t kWhole = UINT64_MAX;  // name the lock itself, not its first member
 
 std::string thread_name(const RawRace& race, uint32_t number) {
   std::string text = "T" + std::to_string(number);
@@ -62,7 +62,8 @@ std::string LiveFindings::global_at(const RawProcess& process, uint64_t address)
   return {};
 }
 
-// Globals by name, others M1, M2, ... with a sentence about where they were taken.
+// Names globals by their symbol and others M1, M2, ..., with a sentence on where they were
+// acquired.
 LiveFindings::LockNames LiveFindings::name_locks(const RawRace& race, std::string& places) {
   const RawProcess& process = raw_.processes()[race.process];
   LockNames names;
@@ -88,7 +89,7 @@ void LiveFindings::set_location(const RawRace& race, const RawAccess& raw, model
   const RawProcess& process = raw_.processes()[race.process];
   if (location.kind == "global") {
     const places::Place where = place(process, location.place);
-    // The race's place is that of its address; each side may begin elsewhere.
+    // The race's location is that of its address; each access may begin elsewhere.
     const uint64_t offset = where.offset + (raw.address - race.address);
     const auto named = symbolizer_.global(where.module, offset, raw.size);
     if (!named) {
@@ -133,7 +134,7 @@ model::Access LiveFindings::access(const RawRace& race, const RawAccess& raw,
   for (const RawLock& lock : raw.locks)
     access.locks.push_back(locks.at(lock.address) + (lock.shared ? " (for reading)" : ""));
   access.stack = places::frames_of(symbolizer_, stack(process, raw.stack));
-  // How libc starts a thread is the same in every stack.
+  // Drop the frames with which libc starts a thread: they are the same in every stack.
   while (access.stack.size() > 1 && places::is_runtime_module(access.stack.back().module))
     access.stack.pop_back();
   return access;
@@ -189,9 +190,9 @@ bool LiveFindings::is_scheduled(const RawRace& race) const {
   return raw_.processes()[race.process].mode == "schedule";
 }
 
-// The modules around the race whose synchronisation nobody sees: who runs them may have been
-// ordered there. By the stacks of the accesses and of the threads' creation; a call that is over
-// shows only in code with marks, and then as near_region.
+// The modules near the race whose synchronisation we cannot see: it may have ordered the accesses.
+// Taken from the stacks of the accesses and of the threads' creation. A call that has returned
+// shows only in code with region marks, and then as near_region.
 std::vector<std::string> LiveFindings::unseen_near(const RawRace& race) const {
   const RawProcess& process = raw_.processes()[race.process];
   std::set<std::string> modules;
@@ -209,8 +210,8 @@ std::vector<std::string> LiveFindings::unseen_near(const RawRace& race) const {
   return {modules.begin(), modules.end()};
 }
 
-// The modules in whose machine code threads may synchronise unseen (assembly_locks.h). All of the
-// process: a lock that was taken and left again is in no stack.
+// The modules whose machine code may synchronise threads unseen (assembly_locks.h). Considers all
+// modules of the process, because a lock that was acquired and released is in no stack.
 std::vector<std::string> LiveFindings::assembly_locks(const RawRace& race) {
   std::vector<std::string> modules;
   for (const auto& [id, module] : raw_.processes()[race.process].modules) {
@@ -227,8 +228,8 @@ std::vector<std::string> LiveFindings::assembly_locks(const RawRace& race) {
   return modules;
 }
 
-// Code that clang built with our pass marks its calls out, and the runtime orders what they reach,
-// unless it was told to ignore them. Code that gcc built has no marks.
+// Code that was built with a compiler's plugin marks its calls into uninstrumented code, and the
+// runtime orders what they reach unless told to ignore them. Other code has no marks.
 bool LiveFindings::regions_were_followed(const RawRace& race) const {
   const RawProcess& process = raw_.processes()[race.process];
   if (process.options.find("missing=ignore") != std::string::npos) return false;
@@ -249,7 +250,7 @@ void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places
   evidence.source = scheduled ? "schedule" : "run";
   evidence.outcome = model::Outcome::kRace;
   evidence.proof = scheduled ? model::Proof::kCoEnabled : model::Proof::kHappensBefore;
-  // Role 0 is accesses[1]: the earlier one, or the one that was held back.
+  // Role 0 is accesses[1]: the earlier access, or the one whose thread was held back.
   evidence.order = scheduled && race.first == 0 ? model::Order::kAlternate : model::Order::kPrimary;
   evidence.ordered = model::Ordered::kNo;
   if (!scheduled) {
@@ -257,6 +258,7 @@ void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places
     if (!followed) evidence.unseen = unseen_near(race);
     for (std::string& assembly : assembly_locks(race))
       evidence.unseen.push_back(std::move(assembly));
+    for (const std::string& way : race.unseen) evidence.unseen.push_back(way);
     std::sort(evidence.unseen.begin(), evidence.unseen.end());
     if ((!followed && race.near_region) || !evidence.unseen.empty())
       evidence.proof = model::Proof::kPartialHappensBefore;
@@ -265,7 +267,8 @@ void LiveFindings::set_proof(const RawRace& race, const std::string& lock_places
   evidence.trial = identity_.trial;
 }
 
-// Line by line: a race means what was known when it was written, however the bytes arrive.
+// Line by line: a race is interpreted with what was known when it was written, regardless of how
+// the bytes are split.
 std::vector<model::Candidate> LiveFindings::feed(std::string_view bytes) {
   std::vector<model::Candidate> fresh;
   while (!bytes.empty()) {

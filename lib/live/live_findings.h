@@ -1,4 +1,4 @@
-// LiveFindings: raw reports in, findings with symbolised stacks out, while the program runs.
+// LiveFindings turns raw reports into findings with symbolised stacks while the program runs.
 #pragma once
 
 #include <map>
@@ -17,16 +17,16 @@ namespace deadheat::live {
 
 struct RunIdentity {
   std::string execution;                             // names the run: "run:..."
-  std::vector<std::string> program;                  // as given
+  std::vector<std::string> program;                  // as given by the user
   std::vector<std::string> arguments;                // of the verb, for the origin
   std::string repeat;                                // the command that runs it again
-  std::optional<model::Trial> trial = std::nullopt;  // a scheduled execution: what was asked for
+  std::optional<model::Trial> trial = std::nullopt;  // for a scheduled execution: the request
 };
 
 class LiveFindings {
  public:
-  // Many short runs of one program share a symbolizer: opening its debug information costs more
-  // than all that is looked up in it.
+  // Many short runs of one program share a symbolizer: opening the debug information costs more
+  // than all lookups.
   explicit LiveFindings(RunIdentity identity, symbols::Symbolizer* shared = nullptr)
       : identity_(std::move(identity)),
         own_(shared == nullptr ? std::make_unique<symbols::Symbolizer>() : nullptr),
@@ -35,24 +35,23 @@ class LiveFindings {
   LiveFindings(const LiveFindings&) = delete;
   LiveFindings& operator=(const LiveFindings&) = delete;
 
-  // Takes more of the raw file. Returns the findings that are new, for a line each.
+  // Processes more of the raw file. Returns the new findings, to print one line each.
   std::vector<model::Candidate> feed(std::string_view bytes);
-  // The file is complete: everything that was found, with counters and problems.
+  // Call when the file is complete. Returns all findings, with counters and problems.
   model::FindingsFile finish();
 
-  // Whether any process with instrumented code said that it started.
+  // Whether any process with instrumented code reported that it started.
   bool any_process() const { return !raw_.processes().empty(); }
-  // What the programs say themselves should not be reported (__tsan_default_suppressions), each
-  // text once.
+  // The suppressions built into the programs (__tsan_default_suppressions), each text once.
   std::vector<std::string> built_in_suppressions() const;
   bool any_instrumented() const;
 
-  // What a scheduled execution ran into, in one line each; empty when it did not.
+  // What happened in a scheduled execution, one line each; empty if nothing did.
   std::string deadlock();  // "T1 waits for lock a (held by T2) in f() x.c:3; T2 waits ..."
-  std::string hang();      // the same for each thread of a program that was let go and did not end
-  bool released() const { return raw_.released(); }  // the scheduler let everybody go
+  std::string hang();  // likewise, for each thread of a program that was released and did not end
+  bool released() const { return raw_.released(); }  // the scheduler released all threads
   std::string crash();                               // "SIGSEGV in compress() x.c:12"
-  // Where it crashed, in the user's own code, and by which thread; no stack: it did not.
+  // Where in the user's code it crashed, and in which thread; an empty stack: it did not.
   model::Access crash_access(model::Site& site);
   std::string divergence();  // "at decision 17: ..."
   const RawReports& raw() const { return raw_; }
@@ -60,7 +59,7 @@ class LiveFindings {
  private:
   places::Place place(const RawProcess& process, const RawPlace& raw);
   std::vector<places::Place> stack(const RawProcess& process, const RawStack& raw);
-  // The global that an address of the process means, or empty.
+  // The name of the global variable at an address of the process, or empty.
   std::string global_at(const RawProcess& process, uint64_t address);
 
   using LockNames = std::map<uint64_t, std::string>;
@@ -85,7 +84,7 @@ class LiveFindings {
   model::FindingsFile file_;
   model::FindingSet set_{file_};
   uint64_t stacks_lost_ = 0;
-  std::map<std::string, bool> assembly_locks_;  // by path of the module
+  std::map<std::string, bool> assembly_locks_;  // keyed by the module's path
 };
 
 // "write in transfer() bank.cc:31 and read in audit() bank.cc:50"

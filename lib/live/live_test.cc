@@ -1,4 +1,4 @@
-// Raw reports to findings: what is said about a race, what is counted, what is told.
+// Raw reports to findings: the description of a race, the counters and the messages.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -73,7 +73,7 @@ class Live : public testing::Test {
 
   static std::string number(uint64_t value) { return std::to_string(value); }
 
-  // A process, its module mapped at 0x10000, and one race of deposit() and audit().
+  // A process with its module mapped at 0x10000, and one race between deposit() and audit().
   std::string raw(const std::string& name, bool end = true) {
     auto& at = marks_[name];
     const uint64_t base = 0x10000, address = base + at["balance"];
@@ -130,7 +130,8 @@ TEST_F(Live, ARaceIsToldWithEverythingKnown) {
   EXPECT_EQ(finding.candidate.roles[1].site.function, "audit");
   const model::Evidence& evidence = finding.evidence.at(0);
   EXPECT_EQ(evidence.outcome, model::Outcome::kRace);
-  EXPECT_EQ(evidence.proof, model::Proof::kPartialHappensBefore) << "gcc marks no calls out";
+  EXPECT_EQ(evidence.proof, model::Proof::kPartialHappensBefore)
+      << "plain -fsanitize=thread marks no calls out";
   EXPECT_EQ(evidence.ordered, model::Ordered::kNo);
   EXPECT_EQ(evidence.accesses[0].thread, "T1 'teller'");
   EXPECT_EQ(evidence.accesses[0].thread_origin, "created by T0 at main() bank.c:19");
@@ -149,7 +150,7 @@ TEST_F(Live, ARaceIsToldWithEverythingKnown) {
   EXPECT_EQ(file.origins[0].problems, std::vector<std::string>{});
 }
 
-// The same race, made by the scheduler: who is named first decides the order, the proof is
+// The same race, made by the scheduler: the access named first decides the order, and the proof is
 // stronger.
 TEST_F(Live, AScheduledRaceIsSeenAtTheSameTime) {
   std::string text = raw("bank");
@@ -184,7 +185,7 @@ TEST_F(Live, AScheduledRaceIsSeenAtTheSameTime) {
   const model::Evidence& evidence = file.findings[0].evidence.at(0);
   EXPECT_EQ(evidence.proof, model::Proof::kCoEnabled);
   EXPECT_EQ(evidence.ordered, model::Ordered::kNo);
-  // accesses[0] is role 1: it went first.
+  // accesses[0] is role 1: it ran first.
   EXPECT_EQ(evidence.order, model::Order::kAlternate);
   EXPECT_EQ(evidence.trial->confirmer, "schedule");
   EXPECT_EQ(model::fold(file.findings[0]).state, model::VerdictState::kTrueRace);
@@ -203,7 +204,7 @@ TEST_F(Live, CodeThatNobodySawMakesHappensBeforePartial) {
   const std::string alone =
       replaced(raw("bank"), R"("near_region":true)", R"("near_region":false)");
   EXPECT_EQ(evidence(alone).proof, model::Proof::kHappensBefore);
-  // A thread that libgomp made.
+  // A thread created by libgomp.
   const std::string thread = R"("parent":0,"stack":[[3,)";
   const std::string module =
       R"({"t":"module","pid":70,"id":4,"path":"/usr/lib/libgomp.so.1","instrumented":"no"})"
@@ -216,7 +217,7 @@ TEST_F(Live, CodeThatNobodySawMakesHappensBeforePartial) {
   EXPECT_EQ(
       evidence(replaced(made, R"("instrumented":"no")", R"("instrumented":"modelled")")).proof,
       model::Proof::kHappensBefore);
-  // Marked calls are followed, unless the user said otherwise.
+  // Marked calls are followed unless the user disabled it.
   const std::string marked =
       replaced(raw("bank"), R"("instrumented":"yes")", R"("instrumented":"regions")");
   EXPECT_EQ(evidence(marked).proof, model::Proof::kHappensBefore);

@@ -14,7 +14,7 @@ struct LogFrame {
   uint64_t number = 0;
   std::string module, build_id;
   uint64_t offset = 0;
-  std::string tail;  // "(module+0x1234) (BuildId: abcdef)" as it was
+  std::string tail;  // "(module+0x1234) (BuildId: abcdef)", unchanged
 };
 
 bool take_number(std::string_view& text, uint64_t& value, int base) {
@@ -24,7 +24,7 @@ bool take_number(std::string_view& text, uint64_t& value, int base) {
   return true;
 }
 
-// Frames that carry a name already are left alone: whoever wrote it knew better.
+// Leave frames alone that already have a name: their writer knew more than we do.
 std::optional<LogFrame> parse(std::string_view text) {
   LogFrame frame;
   const size_t hash = text.find_first_not_of(" \t");

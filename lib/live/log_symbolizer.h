@@ -1,6 +1,6 @@
-// Fills in the names of a log that a bare program wrote: lines like
+// Adds names to a log that a program wrote without symbols: lines like
 //   "    #0 <null> <null> (module+0x1234) (BuildId: abcdef)"
-// become one line a frame, inlined ones included; every other line stays as it is.
+// become one line per frame, including inlined ones; every other line is unchanged.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace deadheat::live {
 
 class LogSymbolizer {
  public:
-  // One line, without its line break; the result ends with one. Frames are numbered anew within a
-  // stack, since inlined calls add some.
+  // Takes one line without its line break; the result ends with one. Frames are renumbered within a
+  // stack, because inlined calls add some.
   std::string line(std::string_view text);
 
   uint64_t frames() const { return frames_; }  // seen so far
@@ -22,7 +22,7 @@ class LogSymbolizer {
 
  private:
   symbols::Symbolizer symbolizer_;
-  uint64_t next_ = 0;  // number of the next frame of the stack
+  uint64_t next_ = 0;  // number of the next frame in the stack
   uint64_t frames_ = 0, named_ = 0;
 };
 

@@ -10,30 +10,11 @@ namespace {
 
 using Json = nlohmann::json;
 
-// The members of abi/raw_report.h, each with the type that it is read as.
-template <typename Type>
-struct Key {
-  const char* name;
-};
-namespace type {
-struct number;
-struct integer;
-struct flag;
-struct text;
-struct word;
-struct record;
-struct records;
-struct places;
-struct texts;
-}  // namespace type
-namespace key {
-#define DEADHEAT_KEY(of, member, kind, meaning) \
-  [[maybe_unused]] constexpr Key<type::kind> of##_##member{#member};
-DHR_MEMBERS(DEADHEAT_KEY)
-#undef DEADHEAT_KEY
-}  // namespace key
+using raw::Key;
+namespace key = raw::key;
+namespace type = raw::type;
 
-// Absent and of another type are the same: the value stays what it was.
+// A member of the wrong type counts as absent: the value stays unchanged.
 const Json* member(const Json& object, const char* name) {
   if (!object.is_object()) return nullptr;
   const auto found = object.find(name);
@@ -46,7 +27,7 @@ void read(const Json& object, Key<type::number> key, Unsigned& out) {
       value->get<uint64_t>() <= std::numeric_limits<Unsigned>::max())
     out = value->get<Unsigned>();
 }
-// Below 0 is "none": the value stays what it was.
+// A negative number means "none": the value stays unchanged.
 template <typename Unsigned>
 void read(const Json& object, Key<type::integer> key, Unsigned& out) {
   read(object, Key<type::number>{key.name}, out);
@@ -138,6 +119,9 @@ RawRace read_race(const Json& value) {
   read(value, key::race_size, race.size);
   read(value, key::race_count, race.count);
   read(value, key::race_near_region, race.near_region);
+  each(value, key::race_unseen, [&](const Json& one) {
+    if (one.is_string()) race.unseen.push_back(one.get_ref<const std::string&>());
+  });
   read(value, key::race_first, race.first);
   read(value, key::race_decision, race.decision);
   read(value, key::race_atomic, race.atomic);
@@ -166,7 +150,7 @@ RawDeadlock read_deadlock(const Json& value) {
     read(one, key::waiter_name, waiter.name);
     read(one, key::waiter_waits, waiter.waits);
     read(one, key::waiter_object, waiter.object);
-    uint32_t owner = UINT32_MAX;  // -1, "nobody", is no unsigned number
+    uint32_t owner = UINT32_MAX;  // -1, "nobody", is not an unsigned number
     read(one, key::waiter_owner, owner);
     waiter.owner = owner == UINT32_MAX ? -1 : int64_t{owner};
     waiter.stack = read_stack(one, key::waiter_stack);
@@ -238,7 +222,7 @@ void RawReports::finish() {
   skipping_ = false;
 }
 
-// A line of a process that has not introduced itself (its first line was lost) still counts.
+// Accepts lines of a process whose first line was lost.
 size_t RawReports::process_of(uint64_t pid) {
   const auto found = current_.find(pid);
   if (found != current_.end()) return found->second;
@@ -262,7 +246,7 @@ void RawReports::line(std::string_view text) {
   std::string kind;
   uint64_t pid = 0;
   read(value, Key<type::text>{"t"}, kind);
-  read(value, key::process_pid, pid);  // as in every line
+  read(value, key::process_pid, pid);  // part of every line
   if (kind == "process" && processes_.size() < kMostProcesses) {
     RawProcess process;
     process.pid = pid;

@@ -1,7 +1,7 @@
-// Raw reports (abi/raw_report.md): what the runtime wrote, read back line by line.
+// Reads raw reports (abi/raw_report.md) of the runtime line by line.
 //
-// The file grows while it is read and several processes write to it. A line that cannot be
-// understood is skipped and counted; what it would have said is lost, the rest is not.
+// The file grows while it is read, and several processes write to it. A line that cannot be parsed
+// is skipped and counted; only its content is lost.
 #pragma once
 
 #include <cstdint>
@@ -54,23 +54,25 @@ struct RawLocation {
 struct RawThread {
   uint32_t number = 0, kernel_id = 0, parent = 0;
   std::string name;
-  RawStack stack;  // of its creation
+  RawStack stack;  // where it was created
   bool running = false;
 };
 
 struct RawRace {
   size_t process = 0;  // index into RawReports::processes
   uint64_t number = 0, address = 0, size = 0, count = 1;
-  std::vector<RawAccess> accesses;  // two: the current one, the earlier one
-  // Mode "schedule" (abi/trial.md): who was let go first, at which decision; both sides atomic.
+  std::vector<RawAccess> accesses;  // two: the current one, then the earlier one
+  // Mode "schedule" (abi/trial.md): which thread was released first, at which decision; both
+  // atomic.
   uint64_t first = 0, decision = 0;
   bool atomic = false;
   RawLocation location;
   std::vector<RawThread> threads;
   bool near_region = false;
+  std::vector<std::string> unseen;
 };
 
-// What ended a scheduled execution, or took it from its log (abi/trial.md).
+// What ended a scheduled execution, or made it diverge from its log (abi/trial.md).
 struct RawWaiter {
   uint32_t number = 0;
   std::string name, waits;  // "mutex", "condition", ...
@@ -95,15 +97,15 @@ struct RawDivergence {
   std::string text;
 };
 
-// One program image of one process: an exec begins another.
+// One program image of one process: an exec starts another.
 struct RawProcess {
   uint64_t pid = 0, parent = 0;
   std::vector<std::string> command;
   std::string mode, compiler, options;
-  std::string suppressions;  // those that are built into the program
+  std::string suppressions;  // built into the program
   std::map<uint32_t, RawModule> modules;
   bool ended = false;
-  uint64_t races = 0;  // as its last line says, repeated ones included
+  uint64_t races = 0;  // from its last line, including repeated ones
   std::vector<std::string> notes;
 };
 
@@ -112,7 +114,7 @@ class RawReports {
   static constexpr size_t kLongestLine = 16 << 20;
   static constexpr size_t kMostProcesses = 1 << 20;
 
-  // Takes more bytes of the file; what follows the last line break waits for the rest of its line.
+  // Takes more bytes of the file; an incomplete last line is kept until the rest arrives.
   void feed(std::string_view bytes);
   void finish();  // the file is complete: an unfinished last line counts as damaged
 
@@ -121,10 +123,10 @@ class RawReports {
   std::vector<RawRace> take_races() { return std::exchange(races_, {}); }
   const std::vector<RawDeadlock>& deadlocks() const { return deadlocks_; }
   const std::vector<RawDeadlock>& hangs() const { return hangs_; }
-  bool released() const { return released_; }  // the scheduler let everybody go
+  bool released() const { return released_; }  // the scheduler released all threads
   const std::vector<RawCrash>& crashes() const { return crashes_; }
   const std::vector<RawDivergence>& divergences() const { return divergences_; }
-  const Counters& counters() const { return counters_; }  // of all processes, added up
+  const Counters& counters() const { return counters_; }  // summed over all processes
   uint64_t damaged_lines() const { return damaged_; }
 
  private:
@@ -133,9 +135,9 @@ class RawReports {
   void add_counter(Counter counter);
 
   std::string rest_;
-  bool skipping_ = false;  // within a line that is too long
+  bool skipping_ = false;  // inside a line that is too long
   std::vector<RawProcess> processes_;
-  std::map<uint64_t, size_t> current_;  // the latest image of a pid
+  std::map<uint64_t, size_t> current_;  // the latest image of each pid
   std::vector<RawRace> races_;
   std::vector<RawDeadlock> deadlocks_, hangs_;
   bool released_ = false;

@@ -1,4 +1,5 @@
-// Any bytes as a raw report, in any pieces: nothing crashes, and the pieces do not matter.
+// Arbitrary bytes as a raw report, split arbitrarily: nothing crashes, and the split does not
+// matter.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -21,7 +22,7 @@ std::string findings_of(std::string_view input, size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  // Modules are named by the input: no file of this machine may be opened for it.
+  // The input names modules: never open a file of this machine because of it.
   if (input.find("\"/") != std::string_view::npos || input.find("\\u") != std::string_view::npos)
     return 0;
   if (findings_of(input, 7) != findings_of(input, size + 1)) std::abort();

@@ -1,4 +1,4 @@
-// What ended a scheduled execution, for people.
+// Describes what ended a scheduled execution.
 #include <csignal>
 #include <cstring>
 

@@ -1,9 +1,10 @@
-// Candidate: a kind plus its roles, each a site and what it does there. What any finder yields.
+// Candidate: a kind and its roles, each a site with the access made there. Every finder produces
+// candidates.
 //
 // Data races have two roles. RacePro's wait-wakeups and wakeup-waits races have three. A failure
-// that no known race explains has one: the place where the program failed. No meaning
-// hangs on the order of the roles except that evidence refers to them by index; identity.h matches
-// them in any order.
+// that no known race explains has one: the place where the program failed. The order of the roles
+// carries no meaning, except that evidence refers to them by index; identity.h matches them in any
+// order.
 #pragma once
 
 #include <compare>
@@ -19,17 +20,17 @@ enum class CandidateKind : uint8_t {
   kDataRace,  // unordered conflicting memory accesses, one of them not atomic
   kOrder,  // conflicting atomic accesses or lock acquisitions: explored for failures, never a data
            // race
-  // A watchpoint saw both at one place and time, and both may be atomic in the source. Never
-  // stored: the pair is kDataRace, and shown_kind() (finding.h) calls it a collision while its
-  // evidence says no more than that.
+  // A watchpoint saw both accesses at the same place and time, and both may be atomic in the
+  // source. Never stored: the pair is stored as kDataRace, and shown_kind() (finding.h) calls it a
+  // collision as long as its evidence shows no more than that.
   kCollision,
   kLoadStore,    // RacePro 5.3.1
   kWaitWakeups,  // RacePro 5.3.2: one wait, two wake-ups
   kWakeupWaits,  // RacePro 5.3.3: one wake-up, two waits
-  // The program fails under some schedule, undisturbed runs do not, and no known race explains it.
-  // One role: its name says how ("assertion total == expected", "SIGSEGV", "exit status 3") and is
-  // part of its identity; its site says where. Where no code is known, the site is a kLabel with
-  // the program as module and the name as label.
+  // The program fails under some schedule, but not in undisturbed runs, and no known race explains
+  // it. Its one role has a name that says how it failed ("assertion total == expected", "SIGSEGV",
+  // "exit status 3"), which is part of the identity, and a site that says where. Where no code is
+  // known, the site is a kLabel with the program as module and the name as label.
   kFailure,
   kCount
 };
@@ -49,8 +50,8 @@ enum class AccessKind : uint8_t {
   kCount
 };
 
-bool is_write(
-    AccessKind kind);  // changes the location: writes, atomic writes, free, store, wake-up
+bool is_write(AccessKind kind);  // true for kinds that change the location: writes, atomic writes,
+                                 // free, store, wake-up
 bool is_atomic(AccessKind kind);
 
 struct Frame {
@@ -63,7 +64,7 @@ struct Frame {
   friend auto operator<=>(const Frame&, const Frame&) = default;
 };
 
-// One dynamic access, as an example of what a role did in an execution.
+// One dynamic access: an example of what a role did in an execution.
 struct Access {
   AccessKind kind = AccessKind::kUnknown;
   uint64_t size = 0;
@@ -73,8 +74,8 @@ struct Access {
   std::vector<std::string> locks;  // held at the access
   std::vector<Frame> stack;        // innermost first; may be empty
   uint64_t event = 0;              // number of the event in its trace, from 1; 0 when unknown
-  // Where the memory and the thread came from; may be empty: "byte 8 of the block that T0 allocated
-  // at make() bank.cc:12", "created by T0 at main() bank.cc:40".
+  // Where the memory and the thread came from: "byte 8 of the block that T0 allocated at make()
+  // bank.cc:12", "created by T0 at main() bank.cc:40". May be empty.
   std::string location_origin = {};
   std::string thread_origin = {};
   friend bool operator==(const Access&, const Access&) = default;
@@ -96,9 +97,9 @@ struct Candidate {
   friend bool operator==(const Candidate&, const Candidate&) = default;
 };
 
-// "Data race on Account::balance: write in transfer() and read in audit()". Carries no line number
-// where a name is known, so that it survives edits elsewhere; two races may share a title, their
-// display_id tells them apart.
+// "Data race on Account::balance: write in transfer() and read in audit()". Contains no line number
+// if a name is known, so that it survives edits elsewhere. Two races may have the same title;
+// display_id distinguishes them.
 std::string title(const Candidate& candidate);
 
 }  // namespace deadheat::model

@@ -13,7 +13,7 @@
 namespace deadheat::model {
 namespace {
 
-constexpr size_t kMostCandidates = 100'000;  // more cannot be tried in any case
+constexpr size_t kMostCandidates = 100'000;  // nobody can try more than that
 
 struct Place {
   Role role;
@@ -34,7 +34,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return out;
 }
 
-// Takes ":123" off the end; nothing if there is none.
+// Removes ":123" from the end; returns nothing if there is no such suffix.
 std::optional<uint32_t> take_number(std::string_view& word) {
   const size_t colon = word.rfind(':');
   if (colon == std::string_view::npos || colon == 0 || colon + 1 == word.size())
@@ -69,7 +69,7 @@ Result<Candidate> candidate_of(std::string_view line) {
   std::vector<Place> places;
   bool atomic = false;
   for (const std::string_view word : words_of(line)) {
-    // An access follows its place; in a line with tabs "atomic write" is one word.
+    // An access follows its place. In a line with tabs, "atomic write" is a single word.
     const bool joined = word.starts_with("atomic ");
     const auto access = access_of(joined ? trim(word.substr(7)) : word, atomic || joined);
     if (access && !places.empty() && !places.back().has_access) {
@@ -102,7 +102,7 @@ Result<FindingsFile> parse_candidate_list(std::string_view text) {
   size_t number = 0;
   for (const std::string_view whole : split(text, '\n')) {
     ++number;
-    // '#' begins a comment where a word could begin: file names may hold it.
+    // '#' starts a comment only where a word could start: file names may contain it.
     size_t comment = whole.starts_with('#') ? 0 : whole.find(" #");
     comment = std::min(comment, whole.find("\t#"));
     const std::string_view line = whole.substr(0, comment);

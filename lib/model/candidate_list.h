@@ -1,4 +1,4 @@
-// Candidates as other tools and people write them: a plain list of FILE:LINE pairs.
+// Candidates as people and other tools write them: a plain list of FILE:LINE pairs.
 //
 //   # comment
 //   FILE:LINE FILE:LINE
@@ -6,8 +6,8 @@
 //   FILE:LINE                                     one place, in two threads
 //
 // A column and an access (read, write, atomic read, atomic write, free) may follow a place. Spaces
-// or commas separate words; in a line with tabs only tabs do, for file names with spaces. A place
-// names no program: the verb that uses the list knows which one is meant (set_program).
+// or commas separate words; a line with tabs is separated by tabs only, so that file names may
+// contain spaces. A place names no program: the verb that uses the list supplies it (set_program).
 #pragma once
 
 #include <string>
@@ -20,14 +20,14 @@ namespace deadheat::model {
 
 struct Candidates {
   FindingsFile file;
-  bool listed = false;  // a plain list, not findings.json: never write findings over it
+  bool listed = false;  // read from a plain list, not findings.json: never write findings over it
 };
 
-// An Error names the line. A pair that is there twice counts once.
+// An Error names the line. A repeated pair counts once.
 Result<FindingsFile> parse_candidate_list(std::string_view text);
-// findings.json or a plain list, told apart by the first character.
+// Reads findings.json or a plain list; the first character tells which.
 Result<Candidates> read_candidates(const std::string& path);
-// Sites that name no program are in this one.
+// Sets the program of all sites that name none.
 void set_program(FindingsFile& file, const std::string& program);
 
 }  // namespace deadheat::model

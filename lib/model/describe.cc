@@ -1,4 +1,4 @@
-// Sites and candidates in one line for people. No identity hangs on these words.
+// Sites and candidates as one line of text for people. No identity depends on this wording.
 #include <algorithm>
 #include <functional>
 
@@ -125,7 +125,7 @@ std::string describe(const Site& site) {
       text = describe_syscall(site);
       break;
     case SiteKind::kLabel:
-      // STD's location field is a number, most often of a source line.
+      // The location field of STD is a number, usually a source line.
       text = is_number(site.label) ? "line " + site.label : site.label;
       break;
   }
@@ -165,7 +165,7 @@ std::string title(const Candidate& candidate) {
     one_variable = one_variable && (variable == nullptr || *variable == role.site.variable);
     variable = &role.site.variable;
   }
-  // Finders meet the two sides in either order; the title must not change with it.
+  // Finders may report the two sides in either order; the title must be the same for both.
   if (candidate.kind <= CandidateKind::kCollision)
     std::sort(roles.begin(), roles.end(), std::greater<>());
   if (variable != nullptr && one_variable) text += " on " + *variable;

@@ -44,7 +44,7 @@ constexpr std::array<Word, kCountOf<Context>> kContexts = {"none", "not_reached"
 constexpr std::array<Word, kCountOf<ReproducerKind>> kReproducers = {"none", "seed", "branch",
                                                                      "validation"};
 
-// A table that is too short ends in empty words.
+// A table with too few words ends in empty ones.
 static_assert(!kContexts.back().empty() && !kReproducers.back().empty());
 static_assert(!kCandidateKinds.back().empty() && !kAccessKinds.back().empty() &&
               !kOutcomes.back().empty());

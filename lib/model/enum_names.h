@@ -1,6 +1,6 @@
-// The model's enumerators as words: snake_case, as findings.json writes them and people may read
-// them. One table an enumeration; a word never changes its meaning, new ones are added with a new
-// format version.
+// The model's enumerators as words: snake_case, as written in findings.json and readable by people.
+// One table per enumeration. A word never changes its meaning; adding words requires a new format
+// version.
 #pragma once
 
 #include <optional>

@@ -34,7 +34,7 @@ Status check_story(const Story& story, size_t number, const std::string& where) 
   return Ok{};
 }
 
-// What evidence and suspicions have in common: an id of their own, accesses and steps of roles.
+// Checks what evidence and suspicions have in common: a unique id, and accesses and steps of roles.
 template <typename Entry>
 Status check_entries(const Finding& finding, size_t number, const std::vector<Entry>& entries,
                      const std::string& list) {

@@ -10,7 +10,7 @@
 namespace deadheat::model {
 namespace {
 
-// Builds a 64-bit key from parts. Equal keys of different parts only cost a comparison.
+// Hashes parts into a 64-bit key. A collision costs one comparison and changes no result.
 class Key {
  public:
   explicit Key(uint64_t start) : value_(start) {}
@@ -34,36 +34,55 @@ enum KeyKind : uint64_t { kPc = 1, kLine, kOffset, kCall, kLabel, kCopy };
 Key key_of(KeyKind kind, const Candidate& candidate, const Role& role) {
   Key key(kind);
   key.add(static_cast<uint64_t>(candidate.kind));
-  // A failure accesses nothing: its role's name says how it failed.
+  // A failure accesses nothing; the name of its role says how it failed.
   if (candidate.kind == CandidateKind::kFailure) return key.add(role.name);
   return key.add(static_cast<uint64_t>(role.access));
 }
 
-// As compare_variables() in site_match.cc: two that agree end in the same component.
+// See compare_variables() in site_match.cc: names that agree have the same last component.
 std::string_view last_component(std::string_view variable) {
   return variable.substr(variable.find_last_of(":.") + 1);
 }
 
-// See same_on_line() in site_match.cc: the column or the variable must agree.
-void add_on_line(const Key& line, const Site& site, std::vector<uint64_t>& keys) {
-  if (site.column > 0) keys.push_back(Key(line).add("column").add(site.column).value());
-  if (site.variable.empty()) return;
-  const std::string variable = normalize_variable(site.variable);
-  keys.push_back(Key(line).add("variable").add(last_component(variable)).value());
+// A finding is indexed by its function and by "any"; a lookup asks for its function and for
+// "unknown", or for "any" where it knows none: two that agree on a function, or one of which knows
+// none, meet.
+enum class Use : uint8_t { kIndex, kLookup };
+
+// Functions that agree have the same last component (compare_functions() in site_match.cc).
+void add_by_function(const Key& place, std::string_view function, Use use,
+                     std::vector<uint64_t>& keys) {
+  const uint64_t any = Key(place).add("any").value(), unknown = Key(place).add("unknown").value();
+  const size_t colons = function.rfind("::");
+  const std::string_view last =
+      colons == std::string_view::npos ? function : function.substr(colons + 2);
+  const uint64_t own = function.empty() ? unknown : Key(place).add("of").add(last).value();
+  if (use == Use::kIndex) keys.insert(keys.end(), {own, any});
+  if (use == Use::kLookup && function.empty()) keys.push_back(any);
+  if (use == Use::kLookup && !function.empty()) keys.insert(keys.end(), {own, unknown});
 }
 
-void add_code_keys(const Candidate& candidate, const Role& role, std::vector<uint64_t>& keys) {
+// See same_on_line() in site_match.cc: the column or the variable must agree.
+void add_on_line(const Key& line, const Site& site, std::string_view function, Use use,
+                 std::vector<uint64_t>& keys) {
+  if (site.column > 0)
+    add_by_function(Key(line).add("column").add(site.column), function, use, keys);
+  if (site.variable.empty()) return;
+  const std::string variable = normalize_variable(site.variable);
+  add_by_function(Key(line).add("variable").add(last_component(variable)), function, use, keys);
+}
+
+void add_code_keys(const Candidate& candidate, const Role& role, Use use,
+                   std::vector<uint64_t>& keys) {
   const Site& site = role.site;
   if (site.file.empty() || site.line == 0) return;
   const std::string_view file = basename_of(site.file);
-  add_on_line(key_of(kLine, candidate, role).add(file).add(site.line), site, keys);
-  if (site.function_line == 0 || site.line < site.function_line || site.function.empty()) return;
   const std::string function = normalize_function(site.function).name;
-  add_on_line(key_of(kOffset, candidate, role)
-                  .add(file)
-                  .add(function)
-                  .add(uint64_t{site.line - site.function_line}),
-              site, keys);
+  add_on_line(key_of(kLine, candidate, role).add(file).add(site.line), site, function, use, keys);
+  if (site.function_line == 0 || site.line < site.function_line || site.function.empty()) return;
+  add_on_line(
+      key_of(kOffset, candidate, role).add(file).add(uint64_t{site.line - site.function_line}),
+      site, function, use, keys);
 }
 
 void add_pc_keys(const Candidate& candidate, const Role& role, const std::vector<uint64_t>& pcs,
@@ -73,13 +92,13 @@ void add_pc_keys(const Candidate& candidate, const Role& role, const std::vector
   for (const uint64_t pc : pcs) keys.push_back(Key(build).add(pc).value());
 }
 
-// All keys but those of pcs. Two roles that match with kSame share one of these or a pc's.
-std::vector<uint64_t> place_keys(const Candidate& candidate, const Role& role) {
+// All keys except those of pcs. Two roles that match with kSame share one of these or a pc key.
+std::vector<uint64_t> place_keys(const Candidate& candidate, const Role& role, Use use) {
   std::vector<uint64_t> keys;
   const Site& site = role.site;
   switch (site.kind) {
     case SiteKind::kCode:
-      add_code_keys(candidate, role, keys);
+      add_code_keys(candidate, role, use, keys);
       break;
     case SiteKind::kSyscall:
       keys.push_back(key_of(kCall, candidate, role)
@@ -95,7 +114,7 @@ std::vector<uint64_t> place_keys(const Candidate& candidate, const Role& role) {
   return keys;
 }
 
-// A copy has equal roles; most of what may differ is enough.
+// Copies have equal roles. The key covers most of the fields that may differ; that suffices.
 Key copy_key(const Candidate& candidate) {
   Key key(kCopy);
   key.add(static_cast<uint64_t>(candidate.kind)).add(candidate.roles.size());
@@ -140,7 +159,7 @@ void FindingSet::index(uint32_t finding) {
   evidence_.emplace_back();
   const Finding& known = file_.findings[finding];
   for (const Role& role : known.candidate.roles) {
-    std::vector<uint64_t> keys = place_keys(known.candidate, role);
+    std::vector<uint64_t> keys = place_keys(known.candidate, role, Use::kIndex);
     add_pc_keys(known.candidate, role, role.site.pcs, keys);
     for (const uint64_t key : keys) insert(key, finding);
   }
@@ -160,13 +179,13 @@ void FindingSet::collect(const std::vector<uint64_t>& keys, std::vector<uint32_t
   }
 }
 
-// In the order of the file, as the linear search meets them.
+// In file order, as the linear search finds them.
 std::vector<uint32_t> FindingSet::may_be_same(const Finding& finding) const {
   const Candidate& candidate = finding.candidate;
   std::vector<uint64_t> rarest;
   size_t least = SIZE_MAX;
   for (const Role& role : candidate.roles) {
-    std::vector<uint64_t> keys = place_keys(candidate, role);
+    std::vector<uint64_t> keys = place_keys(candidate, role, Use::kLookup);
     add_pc_keys(candidate, role, role.site.pcs, keys);
     size_t hits = 0;
     for (const uint64_t key : keys)
@@ -183,7 +202,7 @@ std::vector<uint32_t> FindingSet::may_be_same(const Finding& finding) const {
   return all;
 }
 
-// A merge teaches the known finding about its sites and gives it evidence: index what is new.
+// A merge gives the existing finding new site details and evidence: index what is new.
 void FindingSet::merge_into(uint32_t known, Finding finding, const RoleMatch& roles) {
   Finding& held = file_.findings[known];
   const uint64_t copy_before = copy_key(held.candidate).value();
@@ -191,7 +210,7 @@ void FindingSet::merge_into(uint32_t known, Finding finding, const RoleMatch& ro
   for (size_t i = 0; i < roles.to.size(); ++i) {
     const Role& role = held.candidate.roles[roles.to[i]];
     const std::vector<uint64_t>& pcs = role.site.pcs;
-    keys_before.push_back(place_keys(held.candidate, role));
+    keys_before.push_back(place_keys(held.candidate, role, Use::kIndex));
     new_pcs.emplace_back();
     for (const uint64_t pc : finding.candidate.roles[i].site.pcs)
       if (!std::binary_search(pcs.begin(), pcs.end(), pc)) new_pcs.back().push_back(pc);
@@ -206,7 +225,7 @@ void FindingSet::merge_into(uint32_t known, Finding finding, const RoleMatch& ro
   for (size_t i = 0; i < roles.to.size(); ++i) {
     const Role& role = held.candidate.roles[roles.to[i]];
     add_pc_keys(held.candidate, role, new_pcs[i], fresh);
-    for (const uint64_t key : place_keys(held.candidate, role))
+    for (const uint64_t key : place_keys(held.candidate, role, Use::kIndex))
       if (std::count(keys_before[i].begin(), keys_before[i].end(), key) == 0) fresh.push_back(key);
   }
   for (const uint64_t key : fresh) insert(key, known);

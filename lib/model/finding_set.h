@@ -1,15 +1,15 @@
-// FindingSet: adds many findings to a file, with the result of add_finding() for each in turn.
+// FindingSet adds many findings to a file. The result is that of add_finding() for each in turn.
 //
-// The naive version compares a new finding with every known one: 10,000 took half a minute. Match
-// has three answers, so no single key decides sameness. But two roles that are the same (kSame)
-// always share at least one coarse key: a pc of one build, or a source line (or line of a function)
-// with the column or the variable, or call, program and object, or a label. The set looks up the
-// keys of one role and compares only with what it finds. A copy (see add_finding) shares its roles
-// and an evidence id, which is one more key. finding_set_test holds the two equal on random
-// findings.
+// The naive version compares a new finding with every existing one: 10,000 took half a minute. A
+// match has three answers, so no single key can decide sameness. But two roles that are the same
+// (kSame) always share at least one coarse key: a pc of one build; a source line (or line within a
+// function) with the column or variable, and the function; call, program and object; or a label.
+// It looks up one role's keys and compares only with what it gets. A copy (see add_finding) has
+// the same roles and a common evidence id, which is one more key. finding_set_test checks that both
+// give equal results on random findings.
 //
-// Worst case: findings that share their keys and are still not the same, for example thousands of
-// template instances of one line without a build-id, are compared with one another.
+// Worst case: findings that share keys but are not the same, such as thousands of lambdas or
+// overloads on one line, are all compared with one another.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +24,10 @@ namespace deadheat::model {
 
 class FindingSet {
  public:
-  // Nobody else changes `file` while the set is used.
+  // The caller must not change `file` while the set is in use.
   explicit FindingSet(FindingsFile& file);
   void add(Finding finding);
-  // How many pairs of findings were compared so far: what the time of many adds grows with.
+  // Number of comparisons so far. The time of many adds is proportional to it.
   uint64_t compared() const { return compared_; }
 
  private:
@@ -47,10 +47,10 @@ class FindingSet {
   void merge_into(uint32_t known, Finding finding, const RoleMatch& roles);
 
   FindingsFile& file_;
-  FlatIndex keys_;  // to a bucket each
+  FlatIndex keys_;  // maps each key to its bucket
   std::vector<Bucket> buckets_;
   std::vector<Entry> entries_;
-  std::deque<EvidenceIds> evidence_;  // one for each finding
+  std::deque<EvidenceIds> evidence_;  // one per finding
   uint64_t compared_ = 0;
 };
 

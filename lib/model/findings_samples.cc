@@ -1,6 +1,6 @@
-// For schema_test.py: writes random findings files, and says of files whether they are accepted.
+// For schema_test.py: writes random findings files, and checks whether files are accepted.
 //   findings_samples generate FIRST_SEED COUNT DIRECTORY
-//   findings_samples check FILE...          prints "ok" or "refused: MESSAGE" a line, in order
+//   findings_samples check FILE...          prints "ok" or "refused: MESSAGE" per file, in order
 #include <cstdio>
 #include <cstdlib>
 #include <string>

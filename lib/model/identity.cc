@@ -1,4 +1,4 @@
-// Candidates: roles brought into correspondence, the exact key, the display id.
+// Identity of candidates: pairing of roles, the exact key, the display id.
 #include "lib/model/identity.h"
 
 #include <algorithm>
@@ -13,7 +13,7 @@ namespace deadheat::model {
 namespace {
 
 constexpr size_t kMostRoles =
-    64;  // races have two or three; more are compared in the order they are named
+    64;  // races have two or three; beyond this limit roles are paired in order
 
 Match match_access(AccessKind a, AccessKind b) {
   if (a == AccessKind::kUnknown || b == AccessKind::kUnknown) return Match::kLikely;
@@ -31,11 +31,11 @@ Match match_role(const Role& a, const Role& b) {
 
 using Table = std::vector<std::vector<Match>>;
 
-// Augmenting path: finds a place for role i of a among b's, moving others if need be.
+// Augmenting path: finds a partner for role i of `a` among the roles of `b`, moving others if
+// needed.
 bool place(size_t i, Match at_least, const Table& table, std::vector<int>& owner,
            std::vector<bool>& visited) {
-  // Starting at i prefers the order in which the roles are named, so that equal sites stay where
-  // they are.
+  // Starting at i prefers the given order of the roles, so that equal sites stay in place.
   for (size_t step = 0; step < owner.size(); ++step) {
     const size_t j = (i + step) % owner.size();
     if (visited[j] || table[i][j] < at_least) continue;
@@ -78,13 +78,13 @@ std::string exact_place(const Site& site) {
   return {};
 }
 
-// Of a failure the role's name tells how it failed.
+// The name of a failure's role says how it failed.
 std::string what_it_does(const Candidate& candidate, const Role& role) {
   std::string text(name(role.access));
   return candidate.kind == CandidateKind::kFailure ? text + '\0' + role.name : text;
 }
 
-// What survives a rebuild and an edit elsewhere.
+// The parts of a site that survive a rebuild and edits elsewhere.
 std::string drift_free(const Site& site) {
   switch (site.kind) {
     case SiteKind::kCode: {
@@ -106,7 +106,7 @@ std::string drift_free(const Site& site) {
   return {};
 }
 
-// A failure accesses nothing; how it failed is what tells two at one place apart.
+// A failure accesses nothing; how it failed distinguishes two failures at one place.
 RoleMatch match_failure(const Role& a, const Role& b) {
   const Match sites = a.name == b.name ? match(a.site, b.site) : Match::kDifferent;
   return sites == Match::kDifferent ? RoleMatch{} : RoleMatch{sites, {0}};
@@ -119,7 +119,7 @@ RoleMatch match_roles(const Candidate& a, const Candidate& b) {
   const size_t count = a.roles.size();
   if (kinds == Match::kDifferent || count != b.roles.size() || count == 0) return {};
   if (a.kind == CandidateKind::kFailure) return match_failure(a.roles[0], b.roles[0]);
-  // Most pairs of candidates have nothing in common: find that out before anything is allocated.
+  // Most pairs of candidates have nothing in common: detect that before allocating anything.
   const auto fits_first = [&](const Role& role) {
     return match_role(a.roles[0], role) != Match::kDifferent;
   };

@@ -1,11 +1,12 @@
-// Identity: is this the same race? Exact where build-id and pc are known, by match across rebuilds.
+// Identity: are two races the same? Exact where build-id and pc are known; by matching across
+// rebuilds.
 //
-// One hash cannot be right: optimised debug information is not reliable enough. So there is an
-// exact key for the same binary, and a match with three answers for everything else. Line numbers
-// are only hints: they drift. The invariant: kSame is never said of two places that differ in
-// anything known to tell places apart (variable, source text, line within a function, column where
-// the line names the variable twice, which lambda, which overload). Where only circumstance speaks
-// for sameness the answer is kLikely, and nothing is merged.
+// No single hash can decide this: debug information of optimised code is not reliable enough. So
+// there is an exact key for the same binary, and a match with three answers for everything else.
+// Line numbers are only hints, because they drift. Invariant: match() never answers kSame for two
+// places that differ in anything known to distinguish places (variable, source text, line within a
+// function, column where the line names the variable twice, lambda number, overload). If the
+// indications are only circumstantial the answer is kLikely, and nothing is merged.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +20,10 @@ namespace deadheat::model {
 enum class Match : uint8_t { kDifferent, kLikely, kSame };
 
 Match match(const Site& a, const Site& b);
-// Kinds must agree (a collision may be a data race: likely at best). Roles are matched in the best
-// order; since roles match only with the same access, that permutes just the roles that are alike
-// (the two wake-ups). Failures must have failed in the same way, too. The answer is the weakest
-// answer among the roles.
+// Kinds must agree (a collision may be a data race: kLikely at best). Roles are paired in the best
+// way; since roles match only with the same access, only roles that are alike (the two wake-ups)
+// can be permuted. Failures must also have failed in the same way. The result is the weakest match
+// among the roles.
 Match match(const Candidate& a, const Candidate& b);
 
 struct RoleMatch {
@@ -31,13 +32,13 @@ struct RoleMatch {
 };
 RoleMatch match_roles(const Candidate& a, const Candidate& b);
 
-// Equal keys mean the same candidate of the same binaries (kind, and per role build-id + pcs,
-// syscall site or label). Empty when a role has no exact place.
+// Equal keys mean the same candidate of the same binaries (kind, and for each role build-id and
+// pcs, syscall site or label). Empty if a role has no exact place.
 std::string exact_key(const Candidate& candidate);
 
-// A short stable handle for people and CI ("DH-3f9a21c4"): from kind and the drift-free parts of
-// the sites (function, access, variable, source text; label). For display and SARIF fingerprints;
-// never used to decide sameness: twins within one function share it.
+// A short stable handle for people and CI ("DH-3f9a21c4"), derived from the kind and the drift-free
+// parts of the sites (function, access, variable, source text; label). For display and SARIF
+// fingerprints. Never used to decide sameness: similar races within one function share it.
 std::string display_id(const Candidate& candidate);
 
 }  // namespace deadheat::model

@@ -1,5 +1,5 @@
-// A table of pairs of sites: what is said of them, and why. Each row differs from a common base in
-// what it names.
+// A table of pairs of sites: the expected match and the reason. Each row states how it differs from
+// a common base.
 #include "lib/model/identity.h"
 
 #include <gtest/gtest.h>
@@ -37,8 +37,8 @@ using Edit = std::function<void(Site&)>;
 struct Row {
   const char* what;
   Match expected;
-  Edit edit;                 // of the rebuilt site
-  Edit both = [](Site&) {};  // of both sites
+  Edit edit;                 // applied to the rebuilt site
+  Edit both = [](Site&) {};  // applied to both sites
 };
 
 void check_rows(const std::vector<Row>& rows, const std::function<Site()>& other) {
@@ -160,7 +160,7 @@ TEST(SiteMatch, AcrossBuildsOnlyLikely) {
        [](Site& s) { s.source_text.clear(), s.function_line = 0; }},
   };
   check_rows(rows, rebuilt);
-  // Not even of itself: a rebuilt program may have anything at this address.
+  // It does not even match itself: a rebuilt program may have anything at this address.
   Site bare;
   bare.module = "/usr/bin/bank";
   bare.pcs = {0x1000};
@@ -353,7 +353,7 @@ TEST(DisplayId, IsStableUnderDriftAndRebuild) {
                     [](Site& s) { s.build_id = "bbbb", s.pcs = {9}, s.file = "/x/bank.cc"; })));
   EXPECT_EQ(id, display_id(code_pair([](Site& s) { s.source_text += "  // later"; })));
   EXPECT_NE(id, display_id(code_pair([](Site& s) { s.variable = "Account::limit"; })));
-  // A golden: the handle people quote must not change with a new version of the tool.
+  // A golden value: the handle that people quote must not change with a new version of the tool.
   EXPECT_EQ(display_id(pair("5", AccessKind::kWrite, "7", AccessKind::kRead)), "DH-47641e22");
 }
 

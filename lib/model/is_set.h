@@ -1,4 +1,4 @@
-// Lists that stand for sets: sorted, each value once.
+// Lists that represent sets: sorted, without duplicates.
 #pragma once
 
 #include <algorithm>

@@ -2,8 +2,8 @@
 // findings.schema.json).
 //
 // Reading never throws, never recurses on its input and is bounded: a document that is too deep or
-// has too many values is refused before it is built. Writing is deterministic: fixed order of
-// fields, defaults left out.
+// has too many values is refused before it is built. Writing is deterministic: fields have a fixed
+// order, and defaults are omitted.
 #pragma once
 
 #include <functional>
@@ -17,14 +17,14 @@
 namespace deadheat::model {
 
 inline constexpr int kFindingsVersion = 3;
-inline constexpr int kOldestFindingsVersion = 1;  // that is still read
+inline constexpr int kOldestFindingsVersion = 1;  // the oldest version that is still read
 inline constexpr std::string_view kFindingsFormat = "deadheat-findings";
 
 // Bytes that are not UTF-8 (in names that a program chose) are replaced by U+FFFD.
 std::string to_json(const FindingsFile& file);
 
-// The same with fields that readers ignore, from wherever the findings are: the field "report" of
-// each finding and of the document, as JSON text; empty: none.
+// The same with extra fields that readers ignore: the field "report" of each finding and of the
+// document, as JSON text (empty: none). The findings may come from any container.
 struct JsonParts {
   const std::vector<Origin>& origins;
   size_t count = 0;

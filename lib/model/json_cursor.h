@@ -1,6 +1,5 @@
-// A place in a JSON document that knows how it was reached, so that an error can say where it is.
-// Private to json_read.cc. The first problem is kept; after it, reading goes on over defaults and
-// changes nothing.
+// A value in a JSON document together with its path, so that an error can say where it is. Private
+// to json_read.cc. The first problem is kept; after it, reads leave the defaults unchanged.
 #pragma once
 
 #include <limits>
@@ -29,7 +28,7 @@ class Cursor {
     problem_ = Error{(place.empty() ? "the document" : place) + ": " + what, hint};
   }
 
-  // Calls read(Cursor) on the field if it is there; an error if it is required and is not.
+  // Calls read(Cursor) on the field if it exists; an error if it is required and missing.
   template <typename Read>
   void field(const char* key, Read read, bool required = false) const {
     if (failed()) return;
@@ -47,7 +46,7 @@ class Cursor {
       read(Cursor(value_[i], problem_, this, nullptr, i));
   }
 
-  // One element of an array of the document that was taken out of it.
+  // A cursor for an array element that was moved out of the document.
   static Cursor element(const char* array, size_t index, const Json& value,
                         std::optional<Error>& problem) {
     Cursor cursor(value, problem, nullptr, array, index);
@@ -70,7 +69,7 @@ class Cursor {
     const bool fits = value_.is_number_unsigned() && value_.get<uint64_t>() <= kMost;
     if (expect(fits, "an integer from 0 to " + std::to_string(kMost))) out = value_.get<Unsigned>();
   }
-  // "0x1f": JavaScript and others read JSON numbers as doubles, which hold 53 bits of an address.
+  // "0x1f" as text: JavaScript and others read JSON numbers as doubles, which hold only 53 bits.
   void read_hex(uint64_t& out) const {
     const bool is_text = value_.is_string();
     const std::string_view text =

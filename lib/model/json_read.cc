@@ -1,4 +1,4 @@
-// Text to FindingsFile: measured first (depth, number of values), then parsed, then read field by
+// Text to FindingsFile: measure first (depth, number of values), then parse, then read field by
 // field.
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 namespace deadheat::model {
 namespace {
 
-// The format is 8 levels deep; the rest is room for unknown fields. Values cost up to 64 bytes each
-// when parsed, so that the second limit bounds memory near 1 GiB; 10,000 findings with full stacks
-// have about 3 million values.
+// The format is 8 levels deep; the rest is room for unknown fields. A parsed value takes up to 64
+// bytes, so the second limit bounds memory to about 1 GiB; 10,000 findings with full stacks have
+// about 3 million values.
 constexpr size_t kMostLevels = 64;
 constexpr size_t kMostValues = 16'000'000;
 constexpr size_t kMostBytes = size_t{512} << 20;
@@ -25,7 +25,7 @@ std::string position(std::string_view text, size_t offset) {
   return "line " + std::to_string(line) + ", column " + std::to_string(column);
 }
 
-// Counts brackets and separators outside strings; says nothing about whether the text is JSON.
+// Counts brackets and separators outside strings; does not check that the text is JSON.
 std::optional<Error> measure(std::string_view text) {
   if (text.size() > kMostBytes)
     return Error{"the document has " + with_thousands(text.size()) +
@@ -66,7 +66,7 @@ void read_all(const Cursor& at, std::vector<T>& out, Read read) {
 
 constexpr auto kText = [](const Cursor& at, std::string& out) { at.read(out); };
 
-// The kinds of fields that structures consist of.
+// The kinds of fields that occur in structures.
 void text(const Cursor& at, const char* key, std::string& out, bool required = false) {
   at.field(key, [&](const Cursor& field) { field.read(out); }, required);
 }
@@ -210,7 +210,7 @@ void read_trial(const Cursor& at, Trial& trial) {
   word(at, "wished", trial.wished);
   number(at, "patience_ns", trial.patience_ns);
   at.field("reproducer", [&](const Cursor& field) { read_reproducer(field, trial.reproducer); });
-  // Up to version 2 it was a text; bring_up_to_date() takes it apart.
+  // Up to version 2 this was a single text; bring_up_to_date() splits it.
   if (trial.reproducer == Reproducer{}) text(at, "schedule", trial.reproducer.branch);
 }
 
@@ -300,8 +300,8 @@ void read_origin(const Cursor& at, Origin& origin) {
   texts(at, "problems", origin.problems);
 }
 
-// Before anything else is looked at: a later version may have changed everything else. Returns the
-// version.
+// Runs before anything else is read, because a later version may have changed everything else.
+// Returns the version.
 uint64_t read_header(const Cursor& at) {
   if (!at.object()) return 0;
   std::string format;
@@ -322,17 +322,17 @@ uint64_t read_header(const Cursor& at) {
   return version;
 }
 
-// Takes each finding out of the document while it is parsed: the parsed form of 100,000 findings
-// would need ten times their memory. What it says of them counts only if the header is good, which
+// Removes each finding from the document as it is parsed: the parsed form of 100,000 findings would
+// need ten times their memory. The findings are used only if the header is valid, and the header
 // may follow them.
 class FindingsReader {
  public:
-  // For the parser: false if the value is not to be kept in the document.
+  // Callback for the parser: false means that the value is not kept in the document.
   bool keeps(int depth, Cursor::Json::parse_event_t event, const Cursor::Json& value) {
     using Event = Cursor::Json::parse_event_t;
     if (depth == 1 && event == Event::key) {
       inside_ = value == "findings";
-      // Of a key that comes twice the last one counts, as everywhere in the document.
+      // If a key occurs twice, the last one counts, as everywhere in the document.
       if (inside_) *this = FindingsReader(true);
     }
     const bool ends =

@@ -290,9 +290,8 @@ TEST(Json, UnknownAndDerivedFieldsAreIgnored) {
   EXPECT_EQ(error_after("\"proof\": \"happens_before\",", ""), "accepted");
 }
 
-// What version 1 wrote is read; it wrote an order of processes that failed after it had run it
-// twice.
-// What version 2 said in texts, in the places of today.
+// The reader accepts version 1. For an order of processes that failed, version 1 wrote evidence
+// only after it had run the order twice. Version 2 kept texts that are now separate fields.
 TEST(Json, ReadsVersionTwo) {
   const std::string roles = R"("roles": [{"site": {"kind": "label", "label": "5"}},
                                         {"site": {"kind": "label", "label": "7"}}])";
@@ -382,7 +381,7 @@ TEST(Json, HostileDocumentsAreRefused) {
   ASSERT_FALSE(wide.ok());
   EXPECT_TRUE(wide.error().message.starts_with("more than 16,000,000 values"))
       << wide.error().message;
-  // Brackets in strings are no nesting.
+  // Brackets in strings are not nesting.
   EXPECT_EQ(error_after("no lock in common", std::string(1000, '[')), "accepted");
   EXPECT_EQ(error_after("no lock in common", "\\\"" + std::string(1000, '{')), "accepted");
 }
@@ -411,7 +410,7 @@ TEST(Json, FilesAreReadAndReplaced) {
   EXPECT_FALSE(read_findings(path).ok());
 }
 
-// The committed corpus of the fuzz target runs in every build, also where there is no libFuzzer.
+// The committed corpus of the fuzz target runs in every build, even without libFuzzer.
 TEST(Json, FuzzCorpus) {
   size_t files = 0, accepted = 0;
   for (const auto& entry :

@@ -11,15 +11,16 @@
 namespace deadheat::model {
 namespace {
 
-// Version 1 did not say for how many runs evidence stands. Trials of threads have one entry each;
-// of an order of processes that failed, the campaign wrote one entry after it had run it again.
+// Version 1 did not record how many runs a piece of evidence summarizes. Thread trials have one
+// entry each. For an order of processes that failed, the campaign ran it again and wrote one entry
+// for both.
 void count_repetitions(Evidence& e) {
   if (e.proof == Proof::kFailedBranch && e.trial && e.trial->confirmer == "branch")
     e.repetitions = 2;
 }
 
-// Version 2 kept what a replay needs in texts: "seed 17 strategy pct depth 3", the name of the
-// execution ("confirm:CAMPAIGN/CANDIDATE/SEED"), a folder. The reader put the text into `branch`.
+// Version 2 stored what a replay needs as text: "seed 17 strategy pct depth 3", the name of the
+// execution ("confirm:CAMPAIGN/CANDIDATE/SEED"), a folder. The reader put that text into `branch`.
 void read_schedule(std::string_view text, Reproducer& out) {
   const std::vector<std::string_view> words = split(text, ' ');
   const auto number = [](std::string_view word) {
@@ -60,7 +61,7 @@ void type_reproducer(Evidence& e) {
   out.candidate = parts[1];
 }
 
-// Predictions posed as outcomes that nobody saw.
+// Earlier versions stored predictions as outcomes, although nothing had been observed.
 bool is_prediction(const Evidence& e) {
   constexpr std::array<std::string_view, 3> kFinders = {"hybrid", "orders", "scan"};
   return e.outcome == Outcome::kNotSeen && !e.trial && e.withdraws.empty() &&
@@ -85,14 +86,14 @@ void separate_suspicions(Finding& finding) {
   finding.evidence = std::move(kept);
 }
 
-// The candidate's kind said whether a collision proves a race.
+// In earlier versions the candidate's kind said whether a collision proves a race.
 void type_collisions(Finding& finding) {
   if (finding.candidate.kind != CandidateKind::kDataRace) return;
   for (Evidence& e : finding.evidence)
     if (e.proof == Proof::kCollision && e.ordered == Ordered::kUnknown) e.ordered = Ordered::kNo;
 }
 
-// "schedule pct 3f9a21c4d2e0b177", and the target among the arguments.
+// Splits "schedule pct 3f9a21c4d2e0b177", and finds the target among the arguments.
 void type_origin(Origin& origin) {
   const std::vector<std::string_view> words = split(origin.engine, ' ');
   if (words.size() != 3 || words[0] != "schedule") return;
@@ -121,7 +122,7 @@ void bring_up_to_date(FindingsFile& file, uint64_t version) {
       separate_suspicions(finding);
       type_collisions(finding);
     }
-    // Derived since version 3, and no kind of its own: shown_kind().
+    // Since version 3 this kind is derived, not stored: see shown_kind().
     if (finding.candidate.kind == CandidateKind::kCollision)
       finding.candidate.kind = CandidateKind::kDataRace;
   }

@@ -1,5 +1,5 @@
-// Findings files of earlier versions, brought to what the model says today
-// (docs/formats/findings.md has the table of versions).
+// Converts findings files of earlier versions to the current model (docs/formats/findings.md has
+// the table of versions).
 #pragma once
 
 #include <cstdint>

@@ -12,7 +12,7 @@ namespace {
 
 template <typename T>
 void unite(std::vector<T>& into, const std::vector<T>& more) {
-  // The common case when findings of one place are merged.
+  // The common case when merging findings of one place.
   if (is_set(into) && is_set(more) &&
       std::includes(into.begin(), into.end(), more.begin(), more.end()))
     return;
@@ -26,7 +26,7 @@ void learn(std::string& known, const std::string& other) {
 }
 
 void learn_site(Site& known, const Site& other) {
-  // File addresses mean something only within their binary.
+  // File addresses are meaningful only within their binary.
   if (known.build_id == other.build_id &&
       (known.module == other.module || !known.build_id.empty())) {
     unite(known.pcs, other.pcs);
@@ -39,7 +39,7 @@ void learn_site(Site& known, const Site& other) {
   learn(known.function, other.function);
   learn(known.source_text, other.source_text);
   learn(known.variable, other.variable);
-  // A line belongs to its file as it was then: they are taken together or not at all.
+  // A line number belongs to that version of the file: take both or neither.
   if (known.file.empty() || known.line == 0) {
     known.file = other.file.empty() ? known.file : other.file;
     known.line = other.line;
@@ -51,7 +51,7 @@ void learn_site(Site& known, const Site& other) {
   }
 }
 
-// An odd number of exchanges turns "the order in which the candidate names them" around.
+// An odd permutation reverses Order::kPrimary ("the order in which the candidate names the roles").
 bool turns_order(const std::vector<uint32_t>& to) {
   bool odd = false;
   for (size_t i = 0; i < to.size(); ++i) {
@@ -86,7 +86,7 @@ void renumber(Entry& entry, const std::vector<uint32_t>& to) {
   if (turns_order(to)) turn_order(entry);
 }
 
-// There are few: one a finder and input.
+// Linear search: a finding has only one suspicion per finder and input.
 void add_suspicion(std::vector<Suspicion>& all, Suspicion more) {
   const auto held =
       std::find_if(all.begin(), all.end(), [&](const Suspicion& one) { return one.id == more.id; });
@@ -97,7 +97,7 @@ void add_suspicion(std::vector<Suspicion>& all, Suspicion more) {
   }
 }
 
-// Of two entries with one id the lesser is kept: what the fold would take, whichever came first.
+// Of two entries with the same id keep the lesser, as the fold does, whichever came first.
 void add_evidence(std::vector<Evidence>& all, Evidence more, EvidenceIds& ids) {
   const size_t held = ids.find(all, more.id);
   if (held == all.size()) {

@@ -1,4 +1,4 @@
-// How a finding is merged into a known one of the same identity. Private to the model: callers use
+// Merges a finding into an existing one with the same identity. Private to the model: callers use
 // add_finding() for one finding and FindingSet for many.
 #pragma once
 
@@ -13,10 +13,10 @@
 
 namespace deadheat::model {
 
-// Where the evidence of one finding has which id. Few entries are searched, many are indexed.
+// Finds evidence of one finding by id. Searches short lists, indexes long ones.
 class EvidenceIds {
  public:
-  // The position of `id` in `all`, or all.size(). Between two calls `all` may only grow.
+  // The position of `id` in `all`, or all.size(). Between two calls `all` must only grow.
   size_t find(const std::vector<Evidence>& all, const std::string& id);
 
  private:
@@ -24,14 +24,14 @@ class EvidenceIds {
   size_t indexed_ = 0;
 };
 
-// Which role of `known` is which role of `finding`, if the two are one finding: their identity is
-// the same, or one is a copy of the other. Else the match is not kSame.
+// How the roles of `finding` correspond to those of `known` if the two are one finding: they have
+// the same identity, or one is a copy of the other. Otherwise the match is not kSame.
 RoleMatch same_finding(const Finding& finding, const Finding& known);
 
-// `roles` is what same_finding() answered; `ids` belongs to `known`.
+// `roles` is the result of same_finding(); `ids` belongs to `known`.
 void merge(Finding& known, Finding finding, const RoleMatch& roles, EvidenceIds& ids);
 
-// A finding that is added first, in the form that check() wants: sets sorted, every id once.
+// Brings a newly added finding into the form that check() requires: sets sorted, every id once.
 void make_regular(Finding& finding, EvidenceIds& ids);
 
 }  // namespace deadheat::model

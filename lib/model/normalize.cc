@@ -1,4 +1,4 @@
-// Everything but functions: source text, variables, system calls and their objects, paths.
+// Normalises everything but functions: source text, variables, system calls and objects, paths.
 #include "lib/model/normalize.h"
 
 #include <algorithm>
@@ -23,21 +23,21 @@ bool in_temporary_directory(std::string_view path) {
   return false;
 }
 
-// A random suffix as mktemp, mkstemp and Python's tempfile make them: 6, 8 or 10 letters and
-// digits, mixed. Letters alone are taken for a word (a random one has no digit in one case of six
-// and then stays as it is): two spellings of one object are a lesser evil than one spelling of two.
+// A random suffix as made by mktemp, mkstemp and Python's tempfile: 6, 8 or 10 letters and digits,
+// mixed. Letters alone are taken for a word (one random suffix in six has no digit and then stays
+// unchanged): giving one object two spellings is a lesser evil than giving two objects one.
 bool looks_random(std::string_view word) {
   if (word.size() != 6 && word.size() != 8 && word.size() != 10) return false;
   const auto digits = std::count_if(word.begin(), word.end(), is_digit);
   if (digits == 0) return false;
-  // "sqlite3", "file01": digits only at the end are a number that somebody chose.
+  // "sqlite3", "file01": digits only at the end are a chosen number, not a random suffix.
   const size_t last_letter = word.find_last_not_of("0123456789");
   const size_t first_digit = word.find_first_of("0123456789");
   return last_letter != std::string_view::npos && first_digit < last_letter;
 }
 
-// Git hashes, build-ids, hashes in cache names: at least 8 hexadecimal digits of both sorts; also
-// uuids, piecewise.
+// Git hashes, build-ids, hashes in cache names: at least 8 hexadecimal digits with both letters and
+// digits; also uuids, part by part.
 bool looks_like_digest(std::string_view word) {
   if (word.starts_with("0x") && word.size() > 2)
     return std::all_of(word.begin() + 2, word.end(), is_hex);
@@ -60,7 +60,7 @@ void append_word(std::string_view word, bool temporary, std::string& out) {
     out += '*';
     return;
   }
-  // Python: "tmp" and 8 random characters in one word.
+  // Python's tempfile: "tmp" and 8 random characters in one word.
   if (temporary && word.starts_with("tmp") && word.size() == 11) {
     out += "tmp*";
     return;
@@ -162,7 +162,7 @@ std::string normalize_object(std::string_view object) {
       continue;
     }
     const std::string_view word = object.substr(i, end - i);
-    // mktemp's own template: "tmp." and ten characters, whatever they are.
+    // The default template of mktemp: "tmp." and any ten characters.
     if (temporary && word.size() == 10 && out.ends_with("/tmp.")) {
       out += '*';
     } else {

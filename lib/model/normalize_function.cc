@@ -1,5 +1,5 @@
-// Function names to one spelling. A scan from left to right that skips balanced <> and () groups:
-// what remains of "std::vector<int> a::f<int>(int)::{lambda(char)#2}::operator()(char) const" is
+// Brings function names to one spelling. A scan from left to right skips balanced <> and () groups:
+// "std::vector<int> a::f<int>(int)::{lambda(char)#2}::operator()(char) const" becomes
 // "a::f::{lambda}::operator()".
 #include <algorithm>
 #include <array>
@@ -13,7 +13,7 @@ namespace deadheat::model {
 namespace {
 
 constexpr size_t kLongestName =
-    4096;  // longer ones are cut: nobody compares them by eye, and memory stays bounded
+    4096;  // longer names are truncated: people do not compare them, and memory stays bounded
 constexpr std::string_view kAnonymous = "{anon}";
 
 bool is_word(char c) {
@@ -25,7 +25,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to) 
     text.replace(at, from.size(), to);
 }
 
-// Clone suffixes that compilers append to a symbol: code of the same source function.
+// Strips the suffixes that compilers append to clones of the same source function.
 std::string_view strip_symbol_suffixes(std::string_view name) {
   static constexpr std::array<std::string_view, 11> kSuffixes = {
       ".part",    ".constprop",    ".isra",
@@ -58,8 +58,8 @@ std::string_view strip_clones(std::string_view name) {
   }
 }
 
-// The plain nested names of a mangled one: _ZN4bank4moveEi is bank::move. Empty when there is more
-// to it.
+// Decodes the plain nested names of a mangled name: _ZN4bank4moveEi is bank::move. Empty if the
+// name contains anything else.
 std::string plain_mangled(std::string_view name) {
   if (!name.starts_with("_Z")) return {};
   name.remove_prefix(2);
@@ -85,7 +85,7 @@ std::string plain_mangled(std::string_view name) {
   return out;
 }
 
-// Spellings that do not depend on brackets, before the scan.
+// Normalises spellings that do not depend on brackets, before the scan.
 std::string respell(std::string_view name) {
   std::string text(name);
   static constexpr std::array<std::array<std::string_view, 2>, 8> kSpellings = {{
@@ -107,8 +107,8 @@ std::string respell(std::string_view name) {
   return text;
 }
 
-// One past the group that opens at `at`; npos when it never closes. Inside <>, parentheses hide
-// comparisons.
+// The position after the group that opens at `at`; npos if it never closes. Inside <>, parentheses
+// hide comparison operators.
 size_t group_end(std::string_view text, size_t at) {
   const bool angle = text[at] == '<';
   int depth = 0, parentheses = 0;
@@ -154,7 +154,7 @@ std::string normalize_parameters(std::string_view parameters) {
   return text == "void" ? "" : text;
 }
 
-// One past the brace that closes the first one; npos when it never closes.
+// The position after the brace that closes the first one; npos if it never closes.
 size_t braces_end(std::string_view text) {
   int depth = 0;
   for (size_t i = 0; i < text.size(); ++i) {
@@ -170,7 +170,7 @@ class Scan {
 
   FunctionName run() {
     while (at_ < text_.size()) step();
-    // A name that is only brackets is compared as it stands.
+    // A name that consists only of brackets is compared unchanged.
     if (out_.name.empty()) out_.name = std::string(text_);
     return std::move(out_);
   }
@@ -187,8 +187,8 @@ class Scan {
     if (word_begins && balanced_ && lambda()) return;
     if (balanced_ && (c == '<' || c == '(')) {
       const size_t end = group_end(text_, at_);
-      // Broken brackets are taken as they stand from here on; looking for their ends again and
-      // again is quadratic.
+      // From here on, take unbalanced brackets literally; searching for their ends again and again
+      // would be quadratic.
       balanced_ = end != std::string_view::npos;
       if (!balanced_) return;
       if (c == '(') {
@@ -204,7 +204,7 @@ class Scan {
     }
     if (c == ' ') return space();
     if (c == ':')
-      out_.has_parameters = false;  // the group before belonged to an enclosing function
+      out_.has_parameters = false;  // the preceding group belonged to an enclosing function
     out_.name += c;
     ++at_;
   }
@@ -239,7 +239,7 @@ class Scan {
       at_ += symbol.size();
       return;
     }
-    // A conversion or new/delete: its type runs to the parameter list.
+    // A conversion operator or new/delete: its type extends to the parameter list.
     const size_t end = std::min(text_.find('(', at_), text_.size());
     if (rest().starts_with(" new") || rest().starts_with(" delete")) out_.name += ' ';
     for (; at_ < end; ++at_) {
@@ -247,8 +247,8 @@ class Scan {
     }
   }
 
-  // {lambda(int)#1}, <lambda(int)>, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: the number
-  // is the compiler's.
+  // {lambda(int)#1}, <lambda(int)>, 'lambda0'(int), 'lambda'(), $_0, {unnamed type#1}: each
+  // compiler has its own numbering.
   bool lambda() {
     const std::string_view left = rest();
     size_t length = 0;
@@ -268,7 +268,8 @@ class Scan {
     note_ordinal(left.substr(0, length));
     out_.name += "{lambda}";
     at_ += length;
-    // 'lambda'(int): the group is the lambda's, not a parameter list of an enclosing function.
+    // 'lambda'(int): the group belongs to the lambda; it is not an enclosing function's parameter
+    // list.
     if (left[0] == '\'' && at_ < text_.size() && text_[at_] == '(') {
       const size_t end = group_end(text_, at_);
       if (end != std::string_view::npos) at_ = end;
@@ -277,7 +278,7 @@ class Scan {
     return true;
   }
 
-  // The last number of the spelling; counted from 1 by '#', from 0 elsewhere.
+  // Records the last number of the spelling; '#' counts from 1, the other forms from 0.
   void note_ordinal(std::string_view spelling) {
     size_t end = spelling.size();
     while (end > 0 && !is_digit(spelling[end - 1])) --end;

@@ -58,7 +58,7 @@ TEST(NormalizeFunction, OneNameForEverySpelling) {
       {"Box::operator bool() const", "Box::operatorbool"},
       {"operator new(unsigned long)", "operator new"},
       {"cooperator<int>(int)", "cooperator"},
-      // Broken ones stay comparable with themselves.
+      // Malformed names must still equal themselves.
       {"f((((", "f(((("},
       {"f<<<<", "f<<<<"},
       {"<>", "<>"},

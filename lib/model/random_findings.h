@@ -1,5 +1,5 @@
-// Random findings files for tests: every field set now and then, every enumerator reached, always
-// valid (check()).
+// Random findings files for tests: every field is set sometimes, every enumerator occurs, and every
+// file is valid (check()).
 #pragma once
 
 #include <string>

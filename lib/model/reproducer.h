@@ -1,5 +1,5 @@
-// Reproducer: what it takes to have one execution again, as fields. A database can look for them,
-// and nobody parses the names of executions.
+// Reproducer: the fields needed to repeat one execution. A database can search them, and no code
+// has to parse the names of executions.
 #pragma once
 
 #include <compare>
@@ -9,10 +9,10 @@
 namespace deadheat::model {
 
 enum class ReproducerKind : uint8_t {
-  kNone,        // nobody can repeat it on purpose
-  kSeed,        // a scheduler's strategy and seed; the log of decisions lies beside the findings
+  kNone,        // the execution cannot be repeated on purpose
+  kSeed,        // a scheduler's strategy and seed; the decision log lies beside the findings
   kBranch,      // a recording of processes and one of its branches
-  kValidation,  // order and patience of the trial, in a program that others may have started
+  kValidation,  // order and patience of the trial, in a program that someone else may have started
   kCount
 };
 
@@ -25,7 +25,7 @@ struct Reproducer {
   std::string strategy = {};
   uint64_t seed = 0;
   uint64_t depth = 0, length = 0;  // pct; 0: not said
-  bool spins = false;              // reads in waiting loops were decisions too
+  bool spins = false;              // reads in spin loops were scheduling decisions too
 
   // kBranch
   std::string recording = {};  // name of the recording that the branch was made from

@@ -1,7 +1,7 @@
 // Site: a program point that accesses something. Not an address (that is a location).
 //
-// A site stands for all its pcs: inlining, templates and loop unrolling give one source place many.
-// Fields that are not known are empty or 0; identity.h decides what two sites have in common.
+// A site covers all its pcs: inlining, templates and loop unrolling give one source place many.
+// Unknown fields are empty or 0; identity.h decides what two sites have in common.
 #pragma once
 
 #include <compare>
@@ -47,7 +47,7 @@ struct Site {
 };
 
 // One line for people: "transfer() bank.cc:31", "libfoo.so+0x4d2", "rm unlink(/tmp/x.lock)", "line
-// 345". Never empty: a site of which nothing is known is "unknown place".
+// 345". Never empty: a site without any known field is "unknown place".
 std::string describe(const Site& site);
 
 }  // namespace deadheat::model

@@ -1,9 +1,8 @@
-// match(Site, Site): the hints one by one, then the rules that weigh them. See identity.h for the
-// invariant.
+// match(Site, Site): collects the hints one by one, then applies the rules that weigh them. See
+// identity.h for the invariant.
 //
-// Within one build nothing drifts: places are equal or they are different. Across builds a line
-// says little by itself; text, variable, function and the line within the function are asked
-// together.
+// Within one build nothing drifts: places are equal or different. Across builds a line says little
+// by itself; text, variable, function and the line within the function are considered together.
 #include <algorithm>
 #include <array>
 #include <cstdlib>
@@ -16,11 +15,12 @@
 namespace deadheat::model {
 namespace {
 
-// kCompatible: one spelling says less than the other and does not contradict it.
+// kCompatible: one spelling is less specific than the other and does not contradict it.
 enum class Hint : uint8_t { kMissing, kEqual, kCompatible, kConflict, kDifferent };
 
-// Without the source text, an access to the same variable in the same function further away than
-// this is taken for another one. A guess at how far an edit moves a line, not a measurement.
+// Without source text, an access to the same variable in the same function that is further away
+// than this counts as a different one. An estimate of how far an edit moves a line, not a
+// measurement.
 constexpr uint32_t kDriftLines = 50;
 
 bool agrees(Hint hint) { return hint == Hint::kEqual || hint == Hint::kCompatible; }
@@ -40,7 +40,7 @@ bool overlap(const std::vector<uint64_t>& a, const std::vector<uint64_t>& b) {
 }
 
 // Source trees move between machines as a whole: then the roots differ and the ends agree. Paths
-// that share their root and differ in the middle are different files of one tree with the same name
+// with the same root that differ in the middle are different files of one tree with the same name
 // (liba/src/util.c, libb/src/util.c).
 Hint compare_files(std::string_view raw_a, std::string_view raw_b) {
   if (raw_a.empty() || raw_b.empty()) return Hint::kMissing;
@@ -84,10 +84,10 @@ Hint compare_variables(std::string_view raw_a, std::string_view raw_b) {
 
 struct FunctionHint {
   Hint name = Hint::kMissing;
-  bool overloads =
-      false;  // parameters differ, and not because a template was instantiated with other types
-  bool lambdas = false;  // the same compiler counts them as different lambdas
-  bool exact = false;    // name, parameters, template arguments and lambdas all agree
+  bool overloads = false;  // parameters differ, and not only because a template was instantiated
+                           // with other types
+  bool lambdas = false;    // one compiler numbered them as different lambdas
+  bool exact = false;      // name, parameters, template arguments and lambdas all agree
 };
 
 FunctionHint compare_functions(std::string_view raw_a, std::string_view raw_b) {
@@ -106,14 +106,14 @@ FunctionHint compare_functions(std::string_view raw_a, std::string_view raw_b) {
       a.has_parameters && b.has_parameters && a.parameters != b.parameters;
   const bool templates = !a.arguments.empty() && !b.arguments.empty();
   hint.overloads = parameters_differ && !templates;
-  // '{lambda()#1}' and '$_0' are counted by different compilers and cannot be compared.
+  // Different compilers produce '{lambda()#1}' and '$_0'; their numbers cannot be compared.
   hint.lambdas = a.ordinals != b.ordinals && a.ordinals.substr(0, 1) == b.ordinals.substr(0, 1);
   hint.exact = hint.name == Hint::kEqual && !parameters_differ && a.arguments == b.arguments &&
                a.ordinals == b.ordinals;
   return hint;
 }
 
-// libfoo.so.1.2 and libfoo.so.1.3 are one module, rebuilt.
+// libfoo.so.1.2 and libfoo.so.1.3 are builds of one module.
 bool modules_conflict(const Site& a, const Site& b) {
   if (a.module.empty() || b.module.empty() || a.module == b.module) return false;
   const auto stem = [](std::string_view path) {
@@ -144,8 +144,7 @@ bool names_once(std::string_view raw_text, std::string_view raw_variable) {
   return first != std::string::npos && text.find(last, first + 1) == std::string::npos;
 }
 
-// One line may access several things: is something known that picks the same one of them on both
-// sides?
+// One line may access several things: does a known hint select the same one on both sides?
 bool same_on_line(const Site& a, const Site& b, Hint variable, Hint text) {
   const bool columns_known = a.column > 0 && b.column > 0;
   if (columns_known && a.column == b.column) return true;
@@ -187,14 +186,14 @@ Match match_without_file(const Site& a, const Site& b, Hint text, Hint variable)
              : Match::kDifferent;
 }
 
-// Same file, function not contradicted, text not contradicted, same line or same line of the
-// function.
+// Precondition: same file, no contradiction in function and text, and the same line or the same
+// line within the function.
 Match match_here(const Site& a, const Site& b, const FunctionHint& function, Hint text,
                  Hint variable) {
   if (function.overloads || function.lambdas || !same_on_line(a, b, variable, text))
     return Match::kLikely;
   if (text == Hint::kEqual) return Match::kSame;
-  // Without the text, another statement may have drifted to this line: everything else must agree.
+  // Without the text, another statement may have moved to this line: all other hints must agree.
   const bool same_column = a.column > 0 && a.column == b.column;
   const bool same_offset = has_offset(a) && has_offset(b);
   return agrees(function.name) && agrees(variable) && (same_column || same_offset) ? Match::kSame
@@ -212,14 +211,14 @@ Match match_moved(const Site& a, const Site& b, const FunctionHint& function, Hi
 Match match_across_builds(const Site& a, const Site& b) {
   const Hint text = compare_texts(a.source_text, b.source_text);
   const bool same_line = a.line == b.line, offsets = has_offset(a) && has_offset(b);
-  // The common case when two lists are compared, before the names are looked at.
+  // The common case when comparing two lists; decided before looking at names.
   if (text == Hint::kDifferent && !same_line && !offsets) return Match::kDifferent;
   const Hint variable = compare_variables(a.variable, b.variable);
   if (variable == Hint::kDifferent) return Match::kDifferent;
   const Hint file = compare_files(a.file, b.file);
   if (file == Hint::kMissing) return match_without_file(a, b, text, variable);
   const FunctionHint function = compare_functions(a.function, b.function);
-  if (file == Hint::kDifferent) {  // renamed, or code that moved to another file
+  if (file == Hint::kDifferent) {  // the file was renamed, or the code moved to another file
     return function.name == Hint::kEqual && text == Hint::kEqual && agrees(variable)
                ? Match::kLikely
                : Match::kDifferent;
@@ -228,7 +227,7 @@ Match match_across_builds(const Site& a, const Site& b) {
   const bool here = place == Shift::kHere;
   if (text == Hint::kDifferent)  // the statement was edited
     return agrees(function.name) && agrees(variable) && here ? Match::kLikely : Match::kDifferent;
-  if (function.name == Hint::kDifferent) {  // perhaps the function it was inlined into
+  if (function.name == Hint::kDifferent) {  // perhaps this is the function it was inlined into
     const bool marked =
         text == Hint::kEqual || agrees(variable) || (a.column > 0 && a.column == b.column);
     return here && same_line && marked ? Match::kLikely : Match::kDifferent;
@@ -248,7 +247,7 @@ Match match_code(const Site& a, const Site& b) {
   return overlap(a.pcs, b.pcs) ? Match::kSame : match_in_build(a, b);
 }
 
-// Empty: not known, which is no contradiction and no agreement.
+// An empty part is unknown: it neither contradicts nor agrees.
 Match match_part(std::string_view a, std::string_view b) {
   if (a == b) return a.empty() ? Match::kLikely : Match::kSame;
   return a.empty() || b.empty() ? Match::kLikely : Match::kDifferent;
@@ -259,7 +258,7 @@ Match match_syscall(const Site& a, const Site& b) {
   if (normalize_syscall(a.syscall) != normalize_syscall(b.syscall)) return Match::kDifferent;
   const Match answer = std::min(match_part(basename_of(a.program), basename_of(b.program)),
                                 match_part(normalize_object(a.object), normalize_object(b.object)));
-  // A script that makes the call in two places: the lines tell them apart, until it is edited.
+  // A script may make the call in two places: the lines distinguish them until someone edits it.
   const bool other_line = a.line > 0 && b.line > 0 && a.line != b.line;
   return other_line ? std::min(answer, Match::kLikely) : answer;
 }

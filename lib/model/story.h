@@ -1,8 +1,8 @@
-// Story: the processes and calls of one execution that tell a race between processes, and what
-// orders them. A chosen few of many: those on the ways from the common ancestor to the racing
-// calls, and what matters around those.
+// Story: selected processes and calls of one execution that explain a race between processes, and
+// what orders them. It contains the calls on the paths from the common ancestor to the racing calls
+// and the relevant ones around them.
 //
-// It explains and proves nothing: the verdict does not look at it.
+// A story explains but proves nothing: the verdict ignores it.
 #pragma once
 
 #include <compare>
@@ -12,20 +12,20 @@
 
 namespace deadheat::model {
 
-// What an inherent happens-before edge between two processes came through.
+// The mechanism behind an inherent happens-before edge between two processes.
 enum class EdgeKind : uint8_t {
   kOther,
-  kStart,   // fork, and the child's first call
-  kEnd,     // exit, and the wait that got it
-  kStream,  // a write to a pipe or socket, and the read that waited for it
-  kSignal,  // sent, and delivered
+  kStart,   // fork to the child's first call
+  kEnd,     // exit to the wait that collected it
+  kStream,  // a write to a pipe or socket, to the read that waited for it
+  kSignal,  // sending to delivery
   kCount
 };
 
 struct StoryProcess {
-  uint64_t number = 0;       // as the execution saw it
+  uint64_t number = 0;       // as seen in the execution
   uint64_t parent = 0;       // its number; 0: not known. The parent need not be in the story.
-  std::string command = {};  // as one would type it
+  std::string command = {};  // as one would type it in a shell
   friend bool operator==(const StoryProcess&, const StoryProcess&) = default;
   friend auto operator<=>(const StoryProcess&, const StoryProcess&) = default;
 };
@@ -33,9 +33,10 @@ struct StoryProcess {
 struct StoryCall {
   uint32_t process = 0;     // index in Story::processes
   std::string what = {};    // "rename(\"status.build\", \"status\")"
-  std::string result = {};  // "0", "ENOENT"; empty: not known, or of no interest
+  std::string result = {};  // "0", "ENOENT"; empty: unknown or irrelevant
   uint64_t event = 0;       // number of the event in its recording, from 1; 0 when unknown
-  uint64_t left_out = 0;    // calls of the process between this and its one before in the story
+  uint64_t left_out = 0;    // calls of the process omitted between this one and its previous one in
+                            // the story
   bool racing = false;
   friend bool operator==(const StoryCall&, const StoryCall&) = default;
   friend auto operator<=>(const StoryCall&, const StoryCall&) = default;

@@ -1,8 +1,8 @@
-// Suspicion: why a finder believes that a candidate may race, without having seen it happen. A
-// prediction from a trace, a static analysis, somebody's list.
+// Suspicion: why a finder believes that a candidate may race without having seen it happen: a
+// prediction from a trace, a static analysis, a user's list.
 //
-// A suspicion never moves a verdict: evidence does. Its id makes it a set element, as with
-// evidence.
+// A suspicion never changes a verdict; only evidence does. Like evidence, it is a set element with
+// an id.
 #pragma once
 
 #include <compare>
@@ -14,9 +14,9 @@
 namespace deadheat::model {
 
 struct Suspicion {
-  std::string id;                     // unique for ever: "<what was read>/<finder>/<number>"
+  std::string id;                     // globally unique: "<what was read>/<finder>/<number>"
   std::string finder;                 // "hybrid", "orders", "scan"
-  std::string input;                  // what it was read from: digest of a trace or of a program
+  std::string input;                  // what it was derived from: digest of a trace or of a program
   std::string why;                    // the reason, in a sentence
   std::vector<Access> accesses = {};  // [i] is role i's: locks held, call path, an example
   std::vector<Step> steps = {};       // the execution that it was predicted from, for the picture

@@ -1,8 +1,8 @@
-// Trial: one attempt to realise a candidate in one order. What was asked for; evidence says what
-// came of it.
+// Trial: one attempt to make a candidate happen in one order. It holds the request; evidence holds
+// the result.
 //
-// Evidence that an engine read off a trace has no trial: nobody tried anything, it was only
-// watched.
+// Evidence that an engine derived from a trace has no trial, because the execution was only
+// observed.
 #pragma once
 
 #include <compare>
@@ -17,10 +17,10 @@ namespace deadheat::model {
 enum class Order : uint8_t { kUnknown, kPrimary, kAlternate, kCount };
 
 struct Trial {
-  std::string confirmer;  // who tried: "schedule", "validate", "branch", "watch"
+  std::string confirmer;  // the confirmer that tried: "schedule", "validate", "branch", "watch"
   Order wished = Order::kUnknown;
   uint64_t patience_ns =
-      0;  // how long a thread was held back for the wished order; 0: not applicable
+      0;  // how long a thread was held back to get the requested order; 0: not applicable
   Reproducer reproducer = {};  // what a replay needs
   friend bool operator==(const Trial&, const Trial&) = default;
   friend auto operator<=>(const Trial&, const Trial&) = default;

@@ -1,6 +1,6 @@
-// What the trials of one confirmer add up to: how often they met the race, in which order, and what
-// came of it. Counted from the evidence, so that a report, a campaign that goes on and a person who
-// reads the file come to the same numbers.
+// Totals over the trials of one confirmer: how often the race happened, in which order, and with
+// which consequences. Computed from the evidence, so that a report, a resumed campaign and a person
+// who reads the file get the same numbers.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct TrialCount {
   uint64_t harmful() const { return harmful_primary + harmful_alternate; }
 };
 
-// Trials of that confirmer; of that campaign only, unless it is empty.
+// Counts the trials of that confirmer; if `campaign` is not empty, only those of that campaign.
 TrialCount count_trials(const Finding& finding, std::string_view confirmer,
                         std::string_view campaign = "");
 
-// Where the true share lies with 95% confidence (Wilson's interval), for `hits` of `tries`.
+// The interval that contains the true share with 95% confidence (Wilson), for `hits` of `tries`.
 struct Share {
   double estimate = 0, low = 0, high = 1;
 };

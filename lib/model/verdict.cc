@@ -1,8 +1,8 @@
-// The fold of verdict.h in three steps: the evidence that stands (a set), what each piece weighs,
-// the sum.
+// The fold of verdict.h in three steps: select the valid evidence (a set), weigh each piece, add
+// up.
 //
-// Every step is a function of the set alone: sums, maxima and set sizes. That is what makes late,
-// doubled and withdrawn evidence harmless.
+// Every step is a function of the set alone: sums, maxima and set sizes. Therefore evidence that
+// comes late, twice or is withdrawn does no damage.
 #include "lib/model/verdict.h"
 
 #include <algorithm>
@@ -19,11 +19,11 @@ namespace {
 enum class Weight : uint8_t { kNothing, kSighting, kClaim, kProof, kAgainst };
 
 constexpr double kExecutionsOfRuleOfThree = 3;  // -ln(0.05): 95% confidence
-constexpr int kMaxClaimSources = 10;  // 1 - 2^-10 = 0.999: words alone never reach certainty
+constexpr int kMaxClaimSources = 10;  // 1 - 2^-10 = 0.999: claims alone never reach certainty
 
 bool matters_only_when_it_fails(CandidateKind kind) { return kind != CandidateKind::kDataRace; }
 
-// Either order is legal in itself, and one failure may be anybody's doing.
+// Both orders are legal in themselves, and a single failure may have any cause.
 bool needs_harm(CandidateKind kind) {
   return matters_only_when_it_fails(kind) && kind != CandidateKind::kFailure;
 }
@@ -37,8 +37,8 @@ bool all_plain_and_conflicting(const std::vector<Access>& accesses) {
          std::any_of(accesses.begin(), accesses.end(), writes);
 }
 
-// A watchpoint cannot tell an atomic access from a plain one: without a word of who knows, both
-// sides of a collision may be atomic.
+// A watchpoint cannot tell an atomic access from a plain one: unless other information says
+// otherwise, both sides of a collision may be atomic.
 Ordered edge_between(const Evidence& e) {
   if (e.ordered != Ordered::kUnknown) return e.ordered;
   switch (e.proof) {
@@ -57,8 +57,8 @@ Weight weigh_order(const Evidence& e, CandidateKind kind) {
       e.consequence.kind != ConsequenceKind::kNone || e.outcome == Outcome::kDeadlock;
   if (e.proof == Proof::kFailedBranch && failed) return Weight::kProof;
   if (e.proof == Proof::kAgentClaim && failed) return Weight::kClaim;
-  // Two acquisitions of one lock are always ordered by that lock: for kOrder an edge speaks against
-  // nothing.
+  // Two acquisitions of one lock are always ordered by that lock: for kOrder, an edge is no
+  // evidence against the candidate.
   if (kind != CandidateKind::kOrder && e.outcome == Outcome::kRace && e.ordered == Ordered::kYes)
     return Weight::kAgainst;
   return Weight::kSighting;
@@ -70,7 +70,7 @@ Weight weigh_race(const Evidence& e, CandidateKind kind) {
   if (edge == Ordered::kYes) return Weight::kAgainst;
   if (edge == Ordered::kUnknown || e.proof == Proof::kPartialHappensBefore)
     return Weight::kSighting;
-  // Who saw both threads stand at their accesses need not ask whether they can be scheduled there.
+  // If both threads were seen at their accesses at once, they can evidently be scheduled there.
   const bool seen_together = e.proof == Proof::kCoEnabled || e.proof == Proof::kCollision;
   if (e.schedulable == Schedulable::kNo && !seen_together) return Weight::kSighting;
   return basis_of(e.proof) == Basis::kClaimed ? Weight::kClaim : Weight::kProof;
@@ -96,8 +96,8 @@ Weight weigh(const Evidence& e, CandidateKind kind) {
   return Weight::kNothing;
 }
 
-// The evidence that stands: one entry an id, none of the withdrawn. Evidence without an id is its
-// own content.
+// The valid evidence: one entry per id, without the withdrawn ones. Evidence without an id is
+// identified by its content.
 std::vector<const Evidence*> standing(std::span<const Evidence> evidence, Verdict& verdict) {
   std::set<std::string_view> withdrawn;
   std::vector<const Evidence*> entries;
@@ -155,8 +155,8 @@ void count(const Evidence& e, Weight weight, Verdict& verdict) {
   }
 }
 
-// Distinct executions, and how many runs each stands for. Several pieces of evidence may tell of
-// one execution; an unnamed one counts once for all.
+// Distinct executions, and the number of runs each represents. Several pieces of evidence may
+// describe one execution; all unnamed executions count as one.
 using Runs = std::map<std::string_view, uint32_t>;
 
 void count_runs(const Evidence& e, Runs& into) {
@@ -170,7 +170,8 @@ uint32_t sum_of(const Runs& all) {
   return static_cast<uint32_t>(std::min<uint64_t>(sum, UINT32_MAX));
 }
 
-// How often each kind of consequence was seen, by which executions, and its telling words.
+// For each kind of consequence: how often it was seen, in which executions, and its best detail
+// text.
 class Harm {
  public:
   void add(const Evidence& e) {
@@ -201,7 +202,7 @@ class Harm {
   }
 
  private:
-  static constexpr uint32_t kLeastExecutions = 2;  // one may be our own doing
+  static constexpr uint32_t kLeastExecutions = 2;  // a single one may be caused by our own tool
 
   struct Seen {
     Basis basis = Basis::kNone;
@@ -209,7 +210,7 @@ class Harm {
     Runs executions;
   };
 
-  // A detail before none; then the least.
+  // Prefers any detail to none; then the lesser text.
   static bool tells_more(const std::string& detail, const std::string& held) {
     if (held.empty() != detail.empty()) return held.empty();
     return detail < held;
@@ -240,7 +241,7 @@ Basis basis_of(Proof proof) {
 Verdict fold(std::span<const Evidence> evidence, CandidateKind kind) {
   Verdict verdict;
   Harm harm;
-  // An unnamed source counts once for all that do not name theirs.
+  // All evidence without a source counts as one source.
   Runs executions;
   std::set<std::string_view> executions_against, sources_claiming;
   Basis shown = Basis::kNone;

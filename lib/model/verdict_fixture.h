@@ -1,4 +1,4 @@
-// Evidence as the tests of the fold write it.
+// Shorthand for evidence in the tests of the fold.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// The fold against RaceMob's state machine, and the laws of a fold over a set.
+// Compares the fold with RaceMob's state machine, and checks the laws of a fold over a set.
 //
-// The picture of the paper's Figure 4 is lost; the machine below is rebuilt from the prose of
-// sections 3.2 to 3.4 and 4, edge by edge, with the one correction that an order counts only if no
-// happens-before edge lay between.
+// The drawing of the paper's Figure 4 is not available; the machine below is rebuilt from the prose
+// of sections 3.2 to 3.4 and 4, edge by edge, with the one correction that an order counts only if
+// no happens-before edge ordered the accesses.
 #include "lib/model/verdict.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@
 namespace deadheat::model {
 namespace {
 
-// What an instance of the program reports: one letter of the machine's alphabet.
+// One report from an instance of the program: one letter of the machine's alphabet.
 struct Report {
   Outcome result;
   Order order = Order::kUnknown;
@@ -28,8 +28,8 @@ struct Report {
 };
 
 // The hive's machine, one transition at a time. It remembers which orders were executed, since the
-// paper's first way to True Race needs both; the correction makes either of them sufficient, but
-// the machine is kept as it is written.
+// paper's first path to True Race needs both. The correction makes either of them sufficient, but
+// the machine follows the paper.
 class HiveMachine {
  public:
   void receive(const Report& report) {
@@ -112,7 +112,7 @@ void expect_equal(const std::vector<Report>& sequence) {
                 << text;
 }
 
-// Every sequence of these letters up to that length; returns how many there were.
+// Tries every sequence of these letters up to that length; returns the number of sequences.
 size_t expect_equal_for_all(const std::vector<Report>& letters, size_t longest) {
   size_t sequences = 0;
   for (size_t length = 0; length <= longest && !::testing::Test::HasFailure(); ++length) {
@@ -156,7 +156,7 @@ TEST(Verdict, EqualsTheMachineForRandomLongSequences) {
   for (uint64_t seed = 1; seed <= 2000; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Random random(seed);
-    // Few letters at a time, or nearly every long sequence is a True race.
+    // Few letters at a time; otherwise nearly every long sequence is a True race.
     std::vector<Report> few;
     for (uint64_t n = random.between(1, 4); n > 0; --n)
       few.push_back(letters[random.below(letters.size())]);

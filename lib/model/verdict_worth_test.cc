@@ -1,4 +1,4 @@
-// What each kind of evidence is worth: proofs, orders, consequences, confidence and words.
+// What each kind of evidence counts for: proofs, orders, consequences, confidence and texts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -205,8 +205,8 @@ TEST(Verdict, ConfidenceIsTheRuleOfThreeOverDistinctExecutions) {
     all.push_back(result("n" + std::to_string(i), Outcome::kNoRace));
     const double expected = i <= 3 ? 0 : 1 - 3.0 / i;
     ASSERT_DOUBLE_EQ(fold(all).confidence, expected);
-    // The bound it stands for: had a race a chance of 1 - confidence, i clean executions would be
-    // rarer than 5%.
+    // The meaning of the bound: if a race had a chance of 1 - confidence, i clean executions would
+    // have a probability below 5%.
     if (i > 3) {
       ASSERT_LE(std::pow(expected, i), 0.05);
     }

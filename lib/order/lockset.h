@@ -1,8 +1,8 @@
 // Locksets as sorted arrays of marked locks. Freestanding, like vector_clock.h.
 //
-// A marked lock is (lock << 1) | exclusive. Two accesses are protected from each other if some lock
-// is in both sets and at least one of them holds it exclusively: two readers of a read-write lock
-// may run at the same time.
+// A marked lock is (lock << 1)
+// exclusive. Two accesses are protected from each other if some lock is in both sets and at least
+// one of them holds it exclusively: two readers of a read-write lock may run at the same time.
 #pragma once
 
 #include <stddef.h>
@@ -35,8 +35,8 @@ inline bool protects(const MarkedLock* a, size_t a_size, const MarkedLock* b, si
   return false;
 }
 
-// What both sets have: a lock is exclusive in the result only if both hold it exclusively. Returns
-// its size.
+// The intersection of both sets: a lock is exclusive in the result only if both hold it
+// exclusively. Returns its size.
 inline size_t intersect(const MarkedLock* a, size_t a_size, const MarkedLock* b, size_t b_size,
                         MarkedLock* out) {
   size_t i = 0, j = 0, n = 0;

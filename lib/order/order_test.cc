@@ -1,4 +1,4 @@
-// Conformance of the clocks and locksets with simple models, over random operations.
+// Conformance of the clocks and locksets with simple models under random operations.
 #include <gtest/gtest.h>
 
 #include <map>

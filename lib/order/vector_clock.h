@@ -1,8 +1,8 @@
 // Vector clocks and epochs. Freestanding: the runtime inside the program under test uses this
-// header too, so it needs nothing but libc, never throws and treats "no memory" as the caller's
-// matter (grow returns false).
+// header too, so it needs only libc, never throws, and leaves handling of exhausted memory to the
+// caller (grow returns false).
 //
-// Component i is how much of thread i's past is known. Components past size() are 0.
+// Component i is how much of thread i's past is known. Components from size() on are 0.
 #pragma once
 
 #include <stdint.h>
@@ -13,15 +13,15 @@ namespace deadheat::order {
 
 using Tick = uint32_t;
 
-// One component of a clock: "thread up to tick". Tick 0 is before everything: no thread ever runs
-// at it.
+// One component of a clock: "thread up to tick". Tick 0 precedes everything: no thread ever runs at
+// it.
 struct Epoch {
   uint32_t thread = 0;
   Tick tick = 0;
 };
 
-// Where clocks live: on the host in libc's heap, inside the program under test in the runtime's own
-// memory.
+// Where clocks are allocated: in libc's heap on the host, in the runtime's own memory inside the
+// program under test.
 struct LibcMemory {
   static void* grow(void* old, size_t, size_t size) { return realloc(old, size); }
   static void release(void* block, size_t) { free(block); }
@@ -44,7 +44,7 @@ class BasicVectorClock {
   }
   ~BasicVectorClock() { release(); }
 
-  // Gives the memory back; the clock knows nothing any more.
+  // Frees the memory; the clock then knows nothing.
   void release() {
     if (ticks_ != nullptr) Memory::release(ticks_, capacity_ * sizeof(Tick));
     ticks_ = nullptr;
@@ -63,7 +63,7 @@ class BasicVectorClock {
   bool empty() const { return size_ == 0; }
   const Tick* data() const { return ticks_; }
   Tick get(uint32_t thread) const { return thread < size_ ? ticks_[thread] : 0; }
-  // Everything up to the epoch is known.
+  // Whether everything up to the epoch is known.
   bool covers(Epoch epoch) const { return epoch.tick <= get(epoch.thread); }
   bool covers(const BasicVectorClock& other) const {
     for (uint32_t i = 0; i < other.size_; ++i)
@@ -86,7 +86,7 @@ class BasicVectorClock {
       ticks_[i] = ticks_[i] < from[i] ? from[i] : ticks_[i];
     return true;
   }
-  // Pointwise minimum: what both know.
+  // Pointwise minimum: what both clocks know.
   void meet(const BasicVectorClock& other) {
     if (size_ > other.size_) size_ = other.size_;
     for (uint32_t i = 0; i < size_; ++i)

@@ -17,9 +17,9 @@
 namespace deadheat::pipeline {
 namespace {
 
-// Names the execution: size and both ends of the file. Hashing a trace of gigabytes would cost more
-// than analysing it; two traces that differ only in the middle of equal length are two recordings
-// by construction of the stamps.
+// Identifies the execution by the size and both ends of the file. Hashing a trace of gigabytes
+// would cost more than analysing it. Two recordings of equal length cannot differ only in the
+// middle, because of their time stamps.
 std::string digest(const std::string& path) {
   constexpr off_t kEnd = 1 << 16;
   auto fd = open_for_reading(path);
@@ -38,7 +38,7 @@ std::string digest(const std::string& path) {
   return text;
 }
 
-// A recorded program's places under their names; labels of a text trace are names already.
+// Gives the places of a recorded program their names; labels of a text trace are names already.
 model::FindingsFile named(model::FindingsFile findings, const trace::Source& source) {
   const auto* container = dynamic_cast<const trace::ContainerSource*>(&source);
   if (container == nullptr) return findings;
@@ -54,7 +54,7 @@ model::FindingsFile named(model::FindingsFile findings, const trace::Source& sou
 Result<model::FindingsFile> analyze(const AnalyzeOptions& options) {
   auto source = trace::open_trace(options.trace, {.ignore_gaps = options.ignore_gaps});
   if (!source) return source.error();
-  // Reading on a second core pays for itself; on a single one it would only cost.
+  // Reading on a second core pays off; with a single core it only adds cost.
   const bool alone =
       options.jobs == 1 || (options.jobs == 0 && std::thread::hardware_concurrency() < 2);
   Result<analysis::Report> report = analysis::Report{};

@@ -1,4 +1,4 @@
-// A trace through one engine, to findings with names.
+// Runs a trace through one engine, to findings with names.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace deadheat::pipeline {
 struct AnalyzeOptions {
   std::string trace;  // a path; - for standard input
   analysis::Options engine;
-  uint64_t jobs = 0;  // 1: read and analyse on one core
+  uint64_t jobs = 0;  // 1: read and analyse in one thread
   bool ignore_gaps = false;
 };
 

@@ -17,7 +17,7 @@ namespace {
 constexpr int kChildPollMs = 100;
 constexpr double kLeastGrace_s = 0.2, kMostGrace_s = 2;
 
-// Asks the command to end, and ends it if it does not.
+// Asks the command to end, and kills it if it does not.
 class CutOff {
  public:
   CutOff(confirm::Children& children, double limit_s)
@@ -57,10 +57,10 @@ Result<CapturedEnd> run_captured(const Captured& what) {
   request.directory = what.directory;
   request.input = what.input;
   request.folder = what.work + "/step";
-  request.keep_output = false;  // a program that prints without end is not ended for it
+  request.keep_output = false;  // a program that prints without end is not killed for it
   std::error_code error;
   std::filesystem::create_directory(request.folder, error);
-  const TimeBudget limit(std::max(what.limit_s, 0.001));  // 0 would be none
+  const TimeBudget limit(std::max(what.limit_s, 0.001));  // 0 would mean no limit
   const auto started = children.start(request);
   if (!started) return started.error();
   CutOff end(children, what.limit_s);

@@ -1,6 +1,6 @@
-// A run of a program with the detecting runtime: the environment it needs, and the findings that
-// its processes report while they run. Who starts it is the caller's business: `run` does as a
-// shell would, `check` captures its output.
+// A run of a program with the detecting runtime: its environment, and the findings that its
+// processes report while they run. The caller starts the program: `run` does it like a shell,
+// `check` captures its output.
 #pragma once
 
 #include <map>
@@ -17,7 +17,7 @@ namespace deadheat::pipeline {
 
 struct DetectOptions {
   std::vector<std::string> program;
-  std::string missing;  // what calls into uninstrumented code order; empty: as the runtime likes
+  std::string missing;  // what calls into uninstrumented code order; empty: the runtime's default
   uint64_t memory_limit_mb = 0;
   std::vector<std::string> options;  // "key=value" for the runtime
   bool halt_on_error = false;
@@ -25,16 +25,17 @@ struct DetectOptions {
 
 class DetectRun {
  public:
-  // The runtime library must be there.
+  // The runtime library must exist.
   static Result<std::unique_ptr<DetectRun>> prepare(const DetectOptions& options);
 
   const std::map<std::string, std::string>& environment() const { return environment_; }
-  // What was reported since the last call: the findings that are new.
+  // The new findings since the last call.
   std::vector<model::Candidate> poll();
   live::LiveFindings& findings() { return findings_; }
-  // Everything that was found. Says so where a full folder may have cost reports.
+  // All findings. Reports it if a full folder may have lost some.
   model::FindingsFile finish();
-  // No process said that it started: nothing was checked, and that must not look like a pass.
+  // False: no process reported that it started; nothing was checked, and that must not look like a
+  // pass.
   bool started() const { return findings_.any_process(); }
   Error why_not_started() const;
 
@@ -44,7 +45,7 @@ class DetectRun {
 
   const std::string program_;
   std::unique_ptr<WorkFolder> folder_;
-  ScopedFd raw_;  // the runtime's processes append to the file
+  ScopedFd raw_;  // processes with the runtime append to this file
   std::map<std::string, std::string> environment_;
   live::LiveFindings findings_;
 };

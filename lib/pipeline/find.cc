@@ -22,8 +22,8 @@ namespace deadheat::pipeline {
 namespace {
 
 constexpr double kFindTimeout_s = 120;
-constexpr double kPartOfRun = 0.25;     // of the budget, for one run
-constexpr double kPartOfAllRuns = 0.1;  // more runs than one only if they fit into that
+constexpr double kPartOfRun = 0.25;     // fraction of the budget for one run
+constexpr double kPartOfAllRuns = 0.1;  // run again only while all runs fit into this fraction
 constexpr double kRunsWithoutLimit_s = 60;
 constexpr int kNotFound = 127, kNotExecutable = 126, kCannotRun = 77;
 
@@ -48,7 +48,7 @@ class Finder {
   }
 
  private:
-  // The time that the program gets in the next run.
+  // The time limit of the program in the next run.
   double program_limit_s() const {
     const double limit_s = options_.timeout_s > 0 ? std::min(options_.timeout_s, budget_.left_s())
                                                   : budget_.share_s(kPartOfRun, kFindTimeout_s);
@@ -81,7 +81,7 @@ class Finder {
       how_.say("looking for races in a run");
     } else {
       how_.say("nothing yet: run " + std::to_string(round) + " of " + std::to_string(how_.runs));
-      out_.file.origins.clear();  // the last round speaks for all that found nothing
+      out_.file.origins.clear();  // if no round finds anything, only the last one is described
     }
     if (const Status done = detect(round == 1); !done || !out_.ran) return done;
     if (over()) return not_done("no recording was made");
@@ -140,14 +140,14 @@ class Finder {
       add_found(std::move(found).value());
     } else {
       const std::string full = why_full(how_.work);
-      // The run's findings are still worth confirming.
+      // The findings of the run are still worth confirming.
       how_.warn(full.empty() ? found.error() : Error{found.error().message, full});
     }
     return Ok{};
   }
 
-  // What the program's bitcode says, without a run. Runs come first: what they saw is confirmed
-  // before suspicions are.
+  // Scans the program's bitcode without running it. Runs come first, so that observed races are
+  // confirmed before suspicions.
   Status scan() {
     if (over()) return not_done("the program was not scanned");
     how_.say("looking for candidates in the program's bitcode");
@@ -182,7 +182,7 @@ class Finder {
     return Ok{};
   }
 
-  // What a finder says of the trace is forgotten with the trace.
+  // The trace is deleted, so drop what refers to it.
   void add_found(model::FindingsFile found) {
     for (model::Origin& origin : found.origins) {
       origin.input = shell_quoted(options_.program);

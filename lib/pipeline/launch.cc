@@ -28,23 +28,24 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPollMs = 200;
-constexpr int kNoResources = 77;  // the machine could not, the program may be good
-constexpr double kGrace_s = 2;    // at most, between asking to end and killing
+constexpr int kNoResources = 77;  // a limit of the machine; the program may be fine
+constexpr double kGrace_s = 2;    // longest time between SIGTERM and SIGKILL
 constexpr std::array kForwarded = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2};
 
 volatile sig_atomic_t g_child = 0;
 volatile sig_atomic_t g_told_to_stop = 0;
 
-// A signal of the terminal reaches the program too, as a member of our group; one that was sent to
-// us alone was meant for it.
+// The terminal sends its signals to the program too, as a member of our group; forward only a
+// signal that was sent to us alone.
 void forward(int signal, siginfo_t* info, void* /*context*/) {
   const pid_t child = g_child;
   if (signal == SIGINT || signal == SIGTERM || signal == SIGHUP) g_told_to_stop = signal;
   if (child > 0 && info->si_code <= 0) ::kill(child, signal);
 }
 
-// Catches what would end us while the program runs; gives everything back at the end. Until
-// started() in both processes such a signal waits: there is nobody yet to pass it on to.
+// Catches signals that would end us while the program runs, and restores the handlers at the end.
+// Such signals stay blocked until started() in both processes: before that there is no process to
+// forward them to.
 class ForwardedSignals {
  public:
   ForwardedSignals() {
@@ -88,7 +89,7 @@ int wait_status(pid_t child) {
   return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
-// Asks the child to end, and ends it if it does not.
+// Asks the child to end, and kills it if it does not.
 class Ending {
  public:
   Ending(pid_t child, double grace_s) : child_(child), grace_(grace_s) {}
@@ -107,17 +108,17 @@ class Ending {
   bool asked_ = false;
 };
 
-// Until the child is ready to be waited for; true: its time was over.
+// Waits until the child can be reaped; returns true if its time was over.
 bool watch(pid_t child, const Launch& what) {
   const ScopedFd handle(static_cast<int>(::syscall(SYS_pidfd_open, child, 0)));
   const auto started = Clock::now();
   const auto limit = std::chrono::duration<double>(what.timeout_s);
-  // Short times are kept, too: who has seconds does not get as many more.
+  // Keep short limits short: a limit of seconds does not get as many seconds of grace.
   const double grace_s =
       what.timeout_s > 0 ? std::clamp(what.timeout_s / 4, 0.2, kGrace_s) : kGrace_s;
   Ending late(child, grace_s), stopped(child, kGrace_s);
   for (;;) {
-    // A kernel without pidfds: look more often instead.
+    // Without pidfds in the kernel, poll more often.
     struct pollfd wanted{handle.get(), POLLIN, 0};
     ::poll(&wanted, handle.valid() ? 1 : 0, handle.valid() ? kPollMs : kPollMs / 10);
     siginfo_t info{};
@@ -127,7 +128,7 @@ bool watch(pid_t child, const Launch& what) {
     if (what.poll) what.poll();
     if (over) return late.asked();
     if (what.timeout_s > 0 && Clock::now() - started >= limit) late.ask(true);
-    // A terminal's Ctrl-C is the program's own business: a debugger goes on after it.
+    // Leave Ctrl-C to the program: a debugger continues after it.
     if (what.whole_tree && (g_told_to_stop == SIGTERM || g_told_to_stop == SIGHUP))
       stopped.ask(false);
   }
@@ -162,7 +163,7 @@ Result<Ended> launch(const Launch& what, int& code) {
   signals.started(child);
   if (child < 0) return cannot_run(path, fork_error, code);
   if (child == 0) {
-    // A killed tool takes the program with it: nobody would read what it reports.
+    // If our tool is killed, kill the program too: nobody would read its reports.
     ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     if (::getppid() == parent) ::execve(path.c_str(), argv.data(), envp.data());
     const int error = errno;

@@ -13,8 +13,8 @@
 namespace deadheat::pipeline {
 namespace {
 
-// The runtime appends: what an earlier run left would become part of this one. Only something that
-// is a trace, or empty, is removed without asking.
+// The runtime appends, so a file of an earlier run would become part of this trace. Remove it
+// without asking only if it is a trace or empty.
 Status make_room(const std::string& path) {
   struct stat info{};
   if (::lstat(path.c_str(), &info) != 0) return Ok{};

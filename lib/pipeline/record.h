@@ -1,4 +1,4 @@
-// A run of a program with the recording runtime: the environment that makes it write a trace.
+// The environment for a run with the recording runtime, which makes the program write a trace.
 #pragma once
 
 #include <map>
@@ -11,8 +11,8 @@ namespace deadheat::pipeline {
 
 using Environment = std::map<std::string, std::string>;
 
-// A trace at `path` is replaced; anything else there is an Error. `options`: "key=value" for the
-// runtime. The runtime library must be there.
+// Replaces a trace at `path`; anything else there is an Error. `options`: "key=value" for the
+// runtime. The runtime library must exist.
 Result<Environment> prepare_recording(const std::string& path, std::vector<std::string> options);
 
 }  // namespace deadheat::pipeline

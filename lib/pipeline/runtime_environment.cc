@@ -76,7 +76,7 @@ std::vector<std::string> tsan_suppressions() {
   std::vector<std::string> files;
   const char* text = std::getenv("TSAN_OPTIONS");
   const auto given = parse_environment(text == nullptr ? "" : text);
-  if (!given) return files;  // the runtime reads them too, and says what is wrong
+  if (!given) return files;  // the runtime reads them too, and reports errors
   for (const Setting& setting : given.value())
     if (setting.key == "suppressions" && !setting.value.empty()) files.push_back(setting.value);
   return files;

@@ -1,5 +1,5 @@
-// Options that are meant for the runtime inside the program, not for a verb: they travel in
-// DEADHEAT_OPTIONS. The table is runtime/common/options.def's; a test holds the names equal.
+// Options for the runtime inside the program rather than for a verb; they are passed in
+// DEADHEAT_OPTIONS. The table is that of runtime/common/options.def; a test compares the names.
 #pragma once
 
 #include <string>
@@ -9,12 +9,13 @@ namespace deadheat::pipeline {
 
 const std::vector<std::string>& runtime_keys();  // as the runtime spells them: "history_size"
 
-// What the program's DEADHEAT_OPTIONS should be: what the user's variable says to the runtime, then
-// `settings` ("key=value" each), which win. Keys that only verbs know are left out: the runtime
-// would warn about them.
+// The DEADHEAT_OPTIONS of the program: the runtime options of the user's variable, then `settings`
+// ("key=value" each), which take precedence. Keys that only verbs know are omitted, because the
+// runtime would warn about them.
 std::string runtime_environment(const std::vector<std::string>& settings);
 
-// The files that TSAN_OPTIONS names; the runtime cannot apply them, since it has no names.
+// The suppression files named in TSAN_OPTIONS. The runtime cannot apply them, since it has no
+// symbols.
 std::vector<std::string> tsan_suppressions();
 
 }  // namespace deadheat::pipeline

@@ -1,4 +1,4 @@
-// deadheat-scan, the program of its own that alone is linked to LLVM: where it is.
+// Locates deadheat-scan, the separate program that is the only one linked with LLVM.
 #pragma once
 
 #include <string>
@@ -8,6 +8,6 @@
 namespace deadheat::pipeline {
 
 std::string scanner();   // its path
-Status check_scanner();  // an Error says what to install
+Status check_scanner();  // the Error says what to install
 
 }  // namespace deadheat::pipeline

@@ -1,4 +1,4 @@
-// Ctrl-C and the like, while it lives: asks to stop instead of ending us.
+// While an object lives, Ctrl-C and similar signals request a stop instead of ending us.
 #pragma once
 
 #include <memory>
@@ -12,7 +12,7 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
   static bool stopped();
-  static bool insists();  // was said more than once
+  static bool insists();  // the user asked more than once
 
  private:
   struct Before;

@@ -26,7 +26,7 @@ std::string absolute(const std::string& path) {
   return error ? path : full.lexically_normal().string();
 }
 
-// The command line as reports show it; a replay reads the origin's target instead.
+// The command line that reports show; a replay uses the origin's target instead.
 std::vector<std::string> words_of(const TrialOptions& options, const std::string& directory) {
   std::vector<std::string> words = {"--strategy", options.strategy,
                                     "--seed",     std::to_string(options.seed),
@@ -54,13 +54,13 @@ void add_origin(model::FindingsFile& file, const TrialOptions& options,
   origin.input = shell_quoted(options.program);
   origin.counters = outcome.counters;
   origin.problems = outcome.problems;
-  // A campaign that goes on replaces what it said of itself before.
+  // A resumed campaign replaces its previous origin.
   std::erase_if(file.origins,
                 [&](const model::Origin& one) { return one.campaign == origin.campaign; });
   file.origins.push_back(std::move(origin));
 }
 
-// A folder that all machines of the cluster see: where the command was given, not /tmp.
+// All machines of the cluster must see this folder: use the current one, not /tmp.
 Result<TemporaryFolder> shared_folder() {
   return TemporaryFolder::create(absolute("."), "deadheat-cluster-");
 }
@@ -124,8 +124,8 @@ Result<confirm::Target> make_target(const TrialOptions& options) {
 
 namespace {
 
-// The validator beside the scheduler, if the program can be validated. It sees what the scheduler
-// cannot: the program as it runs by itself, on all processors.
+// Runs the validator beside the scheduler if the program supports it. It sees what the scheduler
+// cannot: the program running freely on all processors.
 class Validating {
  public:
   Status begin(const TrialOptions& options, schedule::Options& campaign, model::FindingsFile& file,
@@ -146,7 +146,7 @@ class Validating {
     return Ok{};
   }
 
-  // What the validator did not finish the scheduler did: the other counters tell what was lost.
+  // The scheduler tried what the validator did not finish; only the other counters are losses.
   void add_to(schedule::Outcome& outcome) const {
     for (const Counter& counter : outcome_.counters)
       if (!counter.is_untried) outcome.counters.push_back(counter);
@@ -244,7 +244,7 @@ Result<schedule::Outcome> confirm(model::FindingsFile& file, const TrialOptions&
     campaign.save = [&](const model::FindingsFile& so_far) {
       model::FindingsFile copy = so_far;
       add_origin(copy, options, campaign, verb, {});
-      (void)model::write_findings(path, copy);  // the last one is not tried in vain
+      (void)model::write_findings(path, copy);  // the final write reports errors
     };
   Validating validating;
   if (const Status begun = validating.begin(options, campaign, file, watcher); !begun)

@@ -1,4 +1,4 @@
-// Confirm: a campaign of trials over findings, and what its trials are run with.
+// Confirm: runs a campaign of trials over findings.
 #pragma once
 
 #include <cstdint>
@@ -14,56 +14,56 @@
 
 namespace deadheat::pipeline {
 
-// Starts a worker of a campaign on a cluster, with its folder as one word more.
+// The verb that starts a worker of a campaign on a cluster; its argument is the shared folder.
 inline constexpr char kWorkerVerb[] = "worker";
 
 struct TrialOptions {
   std::vector<std::string> program;
-  std::string directory;  // to run it in; empty: here
-  std::string input;      // a file for its standard input
+  std::string directory;  // working directory; empty: ours
+  std::string input;      // file for its standard input
   std::string strategy = "race_directed";
   uint64_t seed = 1, depth = 3, trials = 100, jobs = 0, undisturbed = 5;
   double time_s = 0, timeout_s = 0;
   std::string checker;
   std::vector<std::string> only;
-  bool validate = false;  // also by jobs inside the program while it runs freely (lib/validate)
-  std::string on;         // "slurm", "slurm:partition": where trials run; empty: here
+  bool validate = false;  // also run jobs inside the program while it runs freely (lib/validate)
+  std::string on;         // where trials run: "slurm", "slurm:partition"; empty: here
 };
 
-// The command for a checker as the user gave it: a file is meant where there is one of that name;
-// else it is a command for the shell (lib/confirm/checker.h).
+// The command for the user's checker: the file of that name if there is one, else a shell command
+// (lib/confirm/checker.h).
 std::string checker_command(const std::string& checker);
 
-// What was named relative to here, if the program is to run elsewhere.
+// Makes relative paths absolute, if the program is to run in another folder.
 void settle_paths(TrialOptions& options);
 
-// The program with the runtime's environment; the schedule library must be there.
+// The program with the runtime's environment; the schedule library must exist.
 Result<confirm::Target> make_target(const TrialOptions& options);
 
 // What earlier runs of the program showed.
 struct Known {
-  double took_s = 0;         // the longest that ended by itself; 0: none did, or there was none
-  bool never_ended = false;  // there was one, and it had to be ended
+  double took_s = 0;         // duration of the longest run that ended by itself; 0: none
+  bool never_ended = false;  // there was a run, and it had to be killed
 };
 
-// Who is told how a campaign goes; either may be empty.
+// Callbacks for the progress of a campaign; each may be empty.
 struct Watcher {
   std::function<void(const confirm::Progress&)> progress;
   std::function<void(const std::string&)> say;
 };
 
-// Runs the campaign over `file`, which is written to `path` now and then; adds an origin. Ends
+// Runs the campaign over `file`, writes it to `path` from time to time, and adds an origin. Ends
 // early when the user stops it (StopSignals).
 Result<schedule::Outcome> confirm(model::FindingsFile& file, const TrialOptions& options,
                                   const std::string& path, const std::string& verb,
                                   const TimeBudget& budget, const Known& known,
                                   const Watcher& watcher);
 
-// "findings.json.schedules": where logs of decisions are kept beside the findings.
+// "findings.json.schedules": the folder for decision logs beside the findings.
 std::string schedules_folder(const std::string& findings);
 
-// The options that a campaign of `file` was run with, from its origin; none if there was none with
-// this key (see campaign_key).
+// The options of the campaign with this key (see campaign_key), from its origin in `file`; none if
+// there is none.
 std::optional<TrialOptions> options_of(const model::FindingsFile& file, const std::string& key);
 
 }  // namespace deadheat::pipeline

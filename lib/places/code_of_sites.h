@@ -1,9 +1,8 @@
-// Which code of a module may stand for sites: the way back from a site to machine addresses, where
-// nothing but debug information says it.
+// Maps sites back to the machine code of a module, using debug information only.
 //
-// Of the same build (build-id) the pcs are taken. Of another one, an instrumented build say, the
-// source line is; where there is no line, the whole function of that name. Too much is chosen
-// rather than too little: it only says where to look first.
+// For the same build (build-id) the pcs are used. For another one, such as an instrumented build,
+// the source line is used; without a line, the whole function of that name. The result is rather
+// too large than too small: it only says where to look first.
 #pragma once
 
 #include <span>
@@ -15,7 +14,7 @@
 
 namespace deadheat::places {
 
-// Begin and end, as offsets in the module.
+// Pairs of begin and end, as offsets in the module.
 std::vector<std::pair<uint64_t, uint64_t>> code_of_sites(std::span<const model::Site> sites,
                                                          const symbols::ElfImage& image);
 

@@ -14,8 +14,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Where the role's accesses really were: the site may be the line that called into a header, the
-// access a frame further in. Of the same binary only.
+// Adds the pcs where the role's accesses were seen: the site may be the line that called into a
+// header, with the access one frame further in. Same binary only.
 void add_seen(const model::Finding& finding, uint32_t role, std::set<uint64_t>& pcs) {
   const model::Site& site = finding.candidate.roles[role].site;
   for (const model::Evidence& evidence : finding.evidence) {
@@ -32,7 +32,7 @@ bool is_library(const std::string& path) {
   return model::basename_of(path).find(".so") != std::string_view::npos;
 }
 
-// A list of candidates need not say what is done at a place.
+// A list of candidates need not state the access at a place.
 bool does(const HookCall& call, model::AccessKind access) {
   return access == model::AccessKind::kUnknown || call.does(access);
 }
@@ -54,7 +54,7 @@ SiteExpander::Module* SiteExpander::module_of(const model::Site& site) {
   module->build_id = image.value()->build_id();
   module->id = symbolizer_.module(module->path, module->build_id);
   module->calls = hook_calls(*image.value());
-  // A program that was only watched has no hooks: the instrumented build of it is what trials run.
+  // A program that was only watched has no hooks; trials run its instrumented build.
   if (module->calls.empty() && path != program_ && !is_library(path)) {
     model::Site there = site;
     there.module = program_;
@@ -72,7 +72,7 @@ const NamedPlace& SiteExpander::name(Module& module, const HookCall& call) {
   return found->second;
 }
 
-// The calls to look at: all, or those in the functions that hold the pcs.
+// The calls to consider: all, or those in the functions that contain the pcs.
 std::vector<HookCall> SiteExpander::near(Module& module, std::span<const uint64_t> pcs) {
   if (module.calls.size() <= kMostNamed) return module.calls;
   std::vector<HookCall> calls;
@@ -85,9 +85,9 @@ std::vector<HookCall> SiteExpander::near(Module& module, std::span<const uint64_
   return calls;
 }
 
-// Another build may give the access another line (GCC gives "return x;" that of the closing brace),
-// and a finder without debug information none: then the function and the variable's name on the
-// line decide.
+// Another build may give the access another line (GCC gives "return x;" the line of the closing
+// brace), and a finder without debug information gives none. Then the function and the variable's
+// name on the line decide.
 std::set<uint64_t> SiteExpander::calls_on_variable(Module& module, const model::Role& role) {
   std::set<uint64_t> pcs;
   std::string_view variable;
@@ -130,11 +130,11 @@ Result<std::vector<HookedPlace>> SiteExpander::expand_role(const model::Finding&
     if (found != Match::kNone) on_line.insert(call.place());
     if (found == Match::kSite) pcs.insert(call.place());
   }
-  // A finder that read the source may count columns as another compiler does.
+  // A finder that parsed the source may count columns differently from the compiler.
   if (pcs.empty() && site.build_id.empty()) pcs = on_line;
   if (pcs.empty() && !same_build) pcs = calls_on_variable(*module, role);
   if (pcs.empty()) return gone;
-  std::map<uint64_t, bool> found;  // one for each call, however its pc was written
+  std::map<uint64_t, bool> found;  // one per call, whichever of its bytes the pc names
   for (const uint64_t pc : pcs) {
     const auto holds = [pc](const HookCall& call) { return call.holds(pc); };
     const auto call = std::find_if(module->calls.begin(), module->calls.end(), holds);

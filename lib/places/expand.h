@@ -1,9 +1,9 @@
-// From a candidate's site to every pc that stands for it in the program as it is now.
+// Expands a candidate's site to every pc that implements it in the current program.
 //
-// A finder saw some of a source line's pcs; inlining, templates and unrolling made more, and the
-// race may need one of those. The pcs of a role are those it was seen at, and every call of an
-// access hook of the same kind on the same source line. In a program that was rebuilt, the line is
-// found again by function and distance from its beginning, or by its text.
+// A finder saw some of a source line's pcs; inlining, templates and unrolling produced more, and
+// the race may need one of those. The pcs of a role are those where it was seen, and every call of
+// an access hook of the same kind on the same source line. In a rebuilt program, the line is
+// located by function and distance from its beginning, or by its text.
 #pragma once
 
 #include <map>
@@ -23,24 +23,25 @@ namespace deadheat::places {
 
 struct HookedPlace {
   uint32_t role = 0;
-  uint64_t offset = 0;  // file address within the call of the hook
+  uint64_t offset = 0;  // file address inside the call of the hook
   std::string build_id, path;
-  bool hook = true;  // false: no hook is called there, so it is inside a library call
+  bool hook = true;  // false: no hook is called there; it is inside a library call
   friend bool operator==(const HookedPlace&, const HookedPlace&) = default;
 };
 
 class SiteExpander {
  public:
-  // More calls than this are only named within the functions concerned: instances of the line in
-  // other functions (inlined there) are then missed, which narrows a trial and breaks nothing.
+  // Beyond this number of calls, only those in the functions concerned are named. Instances of the
+  // line that were inlined into other functions are then missed, which narrows a trial but breaks
+  // nothing.
   static constexpr size_t kMostNamed = 100'000;
 
-  // `program` is the file that trials run: sites of a module that is no longer where it was are
-  // looked for in it.
+  // `program` is the file that trials run: sites of a module that no longer exists at its path are
+  // searched in it.
   SiteExpander(symbols::Symbolizer& symbolizer, std::string program)
       : symbolizer_(symbolizer), program_(std::move(program)) {}
 
-  // The sites of all roles; an Error that says which one is gone.
+  // The places of all roles; the Error says which site no longer exists.
   Result<std::vector<HookedPlace>> expand(const model::Finding& finding);
 
  private:
@@ -48,7 +49,7 @@ class SiteExpander {
     std::string path, build_id;
     symbols::Symbolizer::ModuleId id = 0;
     std::vector<HookCall> calls;
-    std::map<uint64_t, NamedPlace> named;  // by beginning of the call
+    std::map<uint64_t, NamedPlace> named;  // keyed by the beginning of the call
     std::unique_ptr<symbols::ElfImage> image;
   };
   Module* module_of(const model::Site& site);

@@ -1,4 +1,4 @@
-// Calls of hooks in real binaries, and the pcs of a site in them.
+// Hook calls in real binaries, and the pcs of a site in them.
 #include "lib/places/expand.h"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ namespace {
 namespace fs = std::filesystem;
 using model::AccessKind;
 
-// A program whose hooks come from a library of our own; `twice` is inlined into both callers.
+// A program whose hooks come from a library of this test; `twice` is inlined into both callers.
 constexpr char kProgram[] = R"(extern void __tsan_init(void);
 int g;
 static inline __attribute__((always_inline)) void twice(int n) {
@@ -96,7 +96,7 @@ TEST_F(Binary, ASiteStandsForAllItsPcs) {
   ASSERT_EQ(sites.size(), 3U);
   EXPECT_EQ(sites[0].role + sites[1].role, 0U);
   EXPECT_EQ(sites[2].role, 1U);
-  EXPECT_EQ(sites[0].offset, calls[0].place());  // once, though it was named by another byte
+  EXPECT_EQ(sites[0].offset, calls[0].place());  // once, although another byte of it was named
   EXPECT_EQ(sites[0].build_id, image.value()->build_id());
 }
 
@@ -107,7 +107,7 @@ TEST_F(Binary, APlaceThatIsOnlyFileAndLine) {
     role.site.module = folder_ + "/p";
     role.site.file = "p.c";
     role.site.line = line;
-    role.site.column = 77;  // as no compiler says it
+    role.site.column = 77;  // a column that no compiler reports
     listed.candidate.roles.push_back(role);
   }
   EXPECT_EQ(expand(listed).size(), 3U);

@@ -31,7 +31,7 @@ bool same_file(const std::string& known, const std::string& named) {
 
 Match match(const model::Site& site, const NamedPlace& place, bool same_build) {
   const bool same_line = place.line == site.line && same_file(place.file, site.file);
-  // Two accesses of one line are told apart by their columns.
+  // Columns distinguish two accesses on one line.
   const bool same_column = place.column == site.column || place.column == 0 || site.column == 0;
   const Match by_line = !same_line ? Match::kNone : same_column ? Match::kSite : Match::kLine;
   if (same_build) return by_line;

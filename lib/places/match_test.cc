@@ -35,7 +35,7 @@ TEST(Match, InAnotherBuildTheFunctionAndItsTextDo) {
   EXPECT_EQ(match(moved, kPlace, false), Match::kNone);
   model::Site other = site_at(31, 9);
   other.function = "bank::audit()";
-  EXPECT_EQ(match(other, kPlace, false), Match::kLine);  // the same line, of another function
+  EXPECT_EQ(match(other, kPlace, false), Match::kLine);  // the same line of another function
 }
 
 TEST(Match, AFileMayBeNamedByTheEndOfItsPath) {

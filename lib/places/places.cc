@@ -15,10 +15,10 @@ namespace {
 
 struct Chosen {
   const Place* place = nullptr;
-  const SourceFrame* frame = nullptr;  // null: nothing is known of the place
+  const SourceFrame* frame = nullptr;  // null: nothing is known about the place
 };
 
-// The innermost frame of the user's code; if there is none, the innermost one.
+// The innermost frame in user code; if there is none, the innermost frame.
 Chosen user_frame(Symbolizer& symbolizer, std::span<const Place> stack) {
   Chosen first;
   for (const Place& place : stack) {
@@ -47,7 +47,7 @@ bool is_runtime_module(const std::string& path) {
 bool is_system_header(const std::string& file) {
   for (const std::string_view folder : {"/usr/include/", "/usr/lib/gcc/", "/usr/lib/llvm"})
     if (file.starts_with(folder)) return true;
-  // The C++ headers wherever the compiler lives: ".../include/c++/12/bits/stl_vector.h".
+  // C++ headers of any compiler installation: ".../include/c++/12/bits/stl_vector.h".
   return file.find("/include/c++/") != std::string::npos;
 }
 

@@ -1,4 +1,4 @@
-// A line of C or C++ as tokens.
+// Splits a line of C or C++ into tokens.
 #pragma once
 
 #include <string_view>
@@ -6,8 +6,8 @@
 
 namespace deadheat::places {
 
-// Words, literals as "0", and operators; comments are left out.
+// Words, literals as "0", and operators; comments are omitted.
 std::vector<std::string_view> tokens_of(std::string_view line);
-bool is_name(std::string_view token);  // a word that is no number
+bool is_name(std::string_view token);  // a word that is not a number
 
 }  // namespace deadheat::places

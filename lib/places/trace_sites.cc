@@ -20,7 +20,7 @@ void name_site(model::Site& site, symbols::Symbolizer& symbolizer) {
   site = site_of(symbolizer, std::span(&place, 1));
 }
 
-// Places become frames, inlined calls included, as those of live findings.
+// Converts places to frames, including inlined calls, as for live findings.
 void name_stack(std::vector<model::Frame>& stack, std::span<const MappedModule> modules,
                 symbols::Symbolizer& symbolizer) {
   std::vector<Place> places;
@@ -32,18 +32,19 @@ void name_stack(std::vector<model::Frame>& stack, std::span<const MappedModule> 
     places.push_back({symbolizer.module(found->path, found->build_id), frame.offset});
   }
   if (!places.empty()) stack = frames_of(symbolizer, places);
-  // How the runtime and libc start a thread is the same in every stack.
+  // Drop the frames with which the runtime and libc start a thread: they are the same in every
+  // stack.
   while (stack.size() > 1 && is_runtime_module(stack.back().module)) stack.pop_back();
 }
 
-// "0x55d0c0de" as the trace wrote it.
+// Parses "0x55d0c0de" as written in a trace.
 bool parse_address(std::string_view text, uint64_t& address) {
   if (!text.starts_with("0x")) return false;
   const auto parsed = std::from_chars(text.data() + 2, text.data() + text.size(), address, 16);
   return parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
 }
 
-// The global at an address of the process; nothing if processes mapped different things there.
+// The global at an address of the process; none if processes mapped different modules there.
 std::optional<symbols::GlobalName> global_at(uint64_t address, uint64_t size,
                                              std::span<const MappedModule> modules,
                                              symbols::Symbolizer& symbolizer) {

@@ -1,5 +1,5 @@
-// The sites of a recorded trace under their names: the same step that live findings go through, so
-// that `run` and `record` + `analyze` speak of the same places.
+// Names the sites of a recorded trace. Live findings go through the same step, so that `run` and
+// `record` + `analyze` report the same places.
 #pragma once
 
 #include <cstdint>
@@ -11,15 +11,15 @@
 
 namespace deadheat::places {
 
-// A module as the traced process had it mapped.
+// A module as it was mapped in the traced process.
 struct MappedModule {
   std::string path, build_id;
   uint64_t begin = 0, size = 0;
 };
 
-// Names every site that is a place in a module, and the globals that were accessed; then unites
-// findings that turn out to be one (a source line has many pcs). What could not be named is added
-// to the problems of the last origin.
+// Names every site that is a place in a module, and the globals that were accessed; then merges
+// findings that turn out to be the same (a source line has many pcs). Names that are missing are
+// reported in the problems of the last origin.
 model::FindingsFile symbolize(model::FindingsFile file, std::span<const MappedModule> modules,
                               symbols::Symbolizer& symbolizer);
 

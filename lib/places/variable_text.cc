@@ -15,14 +15,15 @@ bool is_assignment(std::string_view token) {
           token != "<=" && token != ">=");
 }
 
-// '*' is a dereference after an operator, a bracket or at the start, a product after an operand.
+// '*' after an operator, after a bracket or at the start is a dereference; after an operand it is a
+// product.
 bool is_operand_end(std::string_view token) {
   static const std::set<std::string_view> kWords = {"return", "case", "else", "throw", "co_return"};
   return (is_name(token) && !kWords.contains(token)) || token == "0" || token == ")" ||
          token == "]" || std::isdigit(static_cast<unsigned char>(token[0])) != 0;
 }
 
-// "int x =", "auto* x =", "vector<int>& x =": a new local, which nobody else can access yet.
+// "int x =", "auto* x =", "vector<int>& x =": a new local, which no other thread can access yet.
 bool is_declaration(const std::vector<std::string_view>& tokens, size_t i) {
   const std::string_view before = tokens[i - 1];
   if (is_name(before)) return before != "else" && before != "do" && before != "return";
@@ -44,7 +45,7 @@ std::string accessed_variable(std::string_view line) {
     const std::string_view before = i > 0 ? tokens[i - 1] : ";", after = token(i + 1);
     const bool member = before == "->" || before == ".";
     const bool selected = after == "->" || after == "." || after == "::";
-    if (after == "(" || selected) continue;  // a call, or only the way to a member
+    if (after == "(" || selected) continue;  // a call, or just the path to a member
     const bool declared = !member && i > 0 && is_declaration(tokens, i);
     const bool dereferenced = before == "*" && (i < 2 || !is_operand_end(tokens[i - 2]));
     if (after == "[") {
@@ -56,7 +57,7 @@ std::string accessed_variable(std::string_view line) {
     } else if ((is_assignment(after) || before == "++" || before == "--") && !declared) {
       found.insert(name);
     } else if (name.ends_with('_') && name.size() > 1) {
-      found.insert(name);  // the usual mark of a data member
+      found.insert(name);  // the usual naming of data members
     }
   }
   return found.size() == 1 ? *found.begin() : std::string();

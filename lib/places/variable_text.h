@@ -1,8 +1,8 @@
-// Which variable a line of C or C++ accesses, read off its text.
+// Guesses from the text of a C or C++ line which variable it accesses.
 //
-// Only for what no symbol names (heap, stack): a guess from the text is taken only where the line
-// holds exactly one thing that a shared access can mean. It names the race for people, and lets
-// identity tell apart accesses that compilers place at different columns.
+// Only for memory without a symbol (heap, stack). A guess is used only if the line contains exactly
+// one thing that a shared access can refer to. It names the race for people, and lets identity
+// distinguish accesses that compilers place at different columns.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@
 
 namespace deadheat::places {
 
-// "account->balance += amount;" is "balance", "data[i] = 0;" is "data[]", "*p = 1;" is "*p"; empty
-// when the line has none or several such.
+// "account->balance += amount;" gives "balance", "data[i] = 0;" gives "data[]", "*p = 1;" gives
+// "*p"; empty if the line has none or several.
 std::string accessed_variable(std::string_view line);
 
 }  // namespace deadheat::places

@@ -1,10 +1,10 @@
-// Text that may go into a report. Names come from traces, binaries and other machines and can hold
-// anything.
+// Makes text safe for a report. Names come from traces, binaries and other machines and can
+// contain anything.
 //
-// Invariant: what clean() returns is valid UTF-8 without control, bidirectional-override or
-// non-character code points, so a name can neither drive a terminal nor break a document. Every
-// string that a Report shows went through it once, in build_report; writers only add their format's
-// own escapes.
+// Invariant: the result of clean() is valid UTF-8 without control, bidirectional-override or
+// non-character code points, so a name can neither control a terminal nor break a document.
+// build_report cleans every string of a Report once; writers only add their format's own
+// escapes.
 #pragma once
 
 #include <cstddef>
@@ -19,8 +19,8 @@ std::string clean(std::string_view text);
 // two cells, which is never too few.
 std::string clip(std::string_view text, size_t cells);
 size_t width(std::string_view text);
-// clean, then clip: what names go through. Symbols longer than this are templates nobody reads
-// whole.
+// clean, then clip, for names. Longer symbols are templates that are never read in
+// full.
 inline constexpr size_t kLongestName = 400;
 std::string clean_name(std::string_view text);
 

@@ -43,7 +43,7 @@ std::string held(const std::vector<std::string>& locks) {
   return locks.empty() ? "no lock" : join(locks, ", ");
 }
 
-// A process without its command line, which the report has elsewhere.
+// A process without its command line, which the report shows elsewhere.
 std::string who(const Place& place) {
   return place.thread.starts_with("process ") ? place.thread.substr(0, place.thread.find(" ("))
                                               : place.thread;
@@ -107,7 +107,7 @@ std::string proof_sentence(Proof proof) {
   return "seen in an execution";
 }
 
-// The proof behind the verdict: the example's, or another if that shows more.
+// The proof behind the verdict: the example's, or another if that is stronger.
 Proof proof_of(const Entry& entry, const Evidence* example) {
   if (example != nullptr && model::basis_of(example->proof) == entry.verdict.basis)
     return example->proof;
@@ -129,12 +129,18 @@ std::string_view basis_word(model::Basis basis) {
   }
 }
 
+// What is not a module but a way of the kernel or of libc is told in words
+// (runtime/common/unseen.h).
+bool is_in_words(std::string_view name) {
+  return name.starts_with("the kernel's ") || name.starts_with("libc's ");
+}
+
 // "code of libpool.so, inline assembly of server"
 std::string unseen_code(const Evidence& evidence) {
   std::vector<std::string> modules, assembly;
   for (const std::string& name : evidence.unseen)
-    (name.starts_with("inline assembly of ") ? assembly : modules)
-        .push_back(clean_name(base_name(name)));
+    (is_in_words(name) || name.starts_with("inline assembly of ") ? assembly : modules)
+        .push_back(clean_name(is_in_words(name) ? name : base_name(name)));
   if (modules.empty() && assembly.empty()) return "code";
   std::vector<std::string> parts = std::move(assembly);
   if (!modules.empty()) parts.insert(parts.begin(), "code of " + join(modules, ", "));
@@ -153,7 +159,7 @@ std::string decimal(double value) {
   return buffer;
 }
 
-// What the scheduler tried, and how often the race came.
+// What the scheduler tried, and how often the race occurred.
 std::string trials_of(const model::Finding& finding, const model::TrialCount& count,
                       bool observed) {
   for (const Evidence& evidence : finding.evidence)
@@ -253,7 +259,7 @@ std::string dependence_of(const Entry& entry, const Evidence* example) {
          "on an earlier race.";
 }
 
-// Which order hurts, and how often.
+// Which order causes failures, and how often.
 std::string failures_of(const model::TrialCount& count) {
   if (count.harmful() == 0) return {};
   return " So ended " + with_thousands(count.harmful_primary) + " of " +
@@ -262,7 +268,7 @@ std::string failures_of(const model::TrialCount& count) {
          " the other way round.";
 }
 
-// "between rename() by mv and open() by sed": between processes the object is said once.
+// "between rename() by mv and open() by sed": between processes the object is named once.
 std::string sides_of_calls(const model::Candidate& candidate) {
   std::string text;
   for (size_t i = 0; i < candidate.roles.size(); ++i) {
@@ -276,7 +282,7 @@ std::string sides_of_calls(const model::Candidate& candidate) {
 
 constexpr size_t kMostBroken = 12;
 
-// Every difference, kind and detail, once each.
+// Every difference in kind and detail, once each.
 std::vector<std::string> broken_of(const Evidence& example) {
   std::vector<std::string> out;
   for (const model::Consequence& one : example.differences) {
@@ -336,7 +342,7 @@ std::string plural(uint64_t count, const std::string& noun) {
 
 namespace {
 
-// A race rather than not, with steps, with accesses; never withdrawn evidence.
+// Prefers a race, then evidence with steps, then with accesses; never withdrawn evidence.
 const Evidence* best_evidence(const model::Finding& finding) {
   const Evidence* best = nullptr;
   int best_score = -1;
@@ -362,7 +368,7 @@ const Evidence* best_evidence(const model::Finding& finding) {
   return best;
 }
 
-// The one with a picture, else the least id.
+// Prefers one with a picture, then the smallest id.
 const model::Suspicion* best_suspicion(const model::Finding& finding) {
   const model::Suspicion* best = nullptr;
   for (const model::Suspicion& one : finding.suspicions) {
@@ -409,7 +415,7 @@ std::string title_of(const model::Candidate& candidate, model::CandidateKind sho
   for (const model::Role& role : candidate.roles)
     sides.push_back(std::string(access_word(role.access)) + " at " +
                     clip(clean_name(stable_place(role.site)), kTitleName));
-  // Finders meet the two sides in either order; the title must not change with it.
+  // Finders encounter the two sides in either order, but the title must not depend on that.
   if (candidate.kind <= model::CandidateKind::kCollision)
     std::sort(sides.begin(), sides.end(), std::greater<>());
   for (size_t i = 0; i < sides.size(); ++i)

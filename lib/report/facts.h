@@ -1,16 +1,16 @@
-// The sentences of a finding: what is missing, how sure we are, what it does. Used by build_report
-// only.
+// The sentences of a finding: what is missing, how sure we are, what it does. Used only by
+// build_report.
 #pragma once
 
 #include "lib/report/report.h"
 
 namespace deadheat::report {
 
-// What a finding is shown with: the most telling evidence, or, where trials showed nothing, what
-// its finder suspected, in the form of evidence.
+// What a finding is shown with: the strongest evidence or, if trials showed nothing, its finder's
+// suspicion in the form of evidence.
 class Example {
  public:
-  // Null when there is none. Valid as long as the finding and this object are.
+  // Null if there is none. Valid as long as the finding and this object.
   const model::Evidence* find(const model::Finding& finding);
 
  private:

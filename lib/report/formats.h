@@ -12,9 +12,9 @@
 
 namespace deadheat::report {
 
-struct WriteContext {  // what only some writers ask for
+struct WriteContext {  // required only by some writers
   TextStyle style;
-  int exit_code = 0;  // what the tool is about to exit with
+  int exit_code = 0;  // the tool's exit code
 };
 
 struct Format {
@@ -25,7 +25,7 @@ struct Format {
 
 std::span<const Format> formats();
 const Format* find_format(std::span<const Format> among, std::string_view name);
-// The one with the longest ending that the path has; null if none fits.
+// The format with the longest matching ending; null if none matches.
 const Format* format_of_path(std::span<const Format> among, std::string_view path);
 std::string format_names(std::span<const Format> among);  // "text, json or html"
 

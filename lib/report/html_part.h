@@ -1,5 +1,5 @@
-// Parts of the HTML report for pages of others (the hive's): what is inside one finding, and the
-// style sheet that it expects. All text in it is escaped; it holds no script and no inline style.
+// Parts of the HTML report for other pages (the hive's): the content of one finding, and the style
+// sheet that it expects. All text is escaped; there is no script and no inline style.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace deadheat::report {
 
-// Facts, both sides with source and stack, and the picture. `id` makes the ids in it unique.
+// Facts, both sides with source and stack, and the picture. `id` makes the contained ids unique.
 std::string html_finding(const Entry& entry, const std::string& id);
 std::string_view html_style();
 

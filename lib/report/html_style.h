@@ -1,6 +1,6 @@
-// The look of the HTML report, and the few lines of script that it can do without.
-// One accent colour, used only for what is wrong; everything else is ink and paper. Light and dark
-// follow the reader's system; print opens every finding.
+// The style of the HTML report, and a few optional lines of script. One accent colour, used only
+// for what is wrong; everything else is ink and paper. Light and dark follow the reader's system;
+// printing opens every finding.
 #pragma once
 
 #include <string_view>

@@ -1,5 +1,5 @@
 // One self-contained HTML page: summary, notices, and every finding with its facts, both sides and
-// the picture. Works without script and without a network; nothing in it is loaded from anywhere.
+// the picture. Works without scripts and without a network; it loads nothing.
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/facts.h"
@@ -13,7 +13,7 @@
 namespace deadheat::report {
 namespace {
 
-constexpr size_t kInOnePart = 1000;  // titles that are opened together
+constexpr size_t kInOnePart = 1000;  // titles that open together
 
 class Page {
  public:

@@ -1,6 +1,6 @@
-// JUnit XML in the shape that Jenkins, GitLab and the Ant tools read: one suite, one case a
-// finding. A case's name is title and id, both free of line numbers, so CI systems can follow it
-// over time.
+// JUnit XML in the form that Jenkins, GitLab and the Ant tools read: one suite, one case per
+// finding. A case's name is title and id, both free of line numbers, so that CI systems can follow
+// it over time.
 #include "lib/base/text.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/names.h"

@@ -1,4 +1,4 @@
-// The writers for tools that read lines: ThreadSanitizer's log shape and GitHub's workflow
+// The writers for tools that read lines: ThreadSanitizer's log format and GitHub's workflow
 // commands.
 #include <cctype>
 
@@ -11,7 +11,7 @@
 namespace deadheat::report {
 namespace {
 
-// TSan says "data race"; findings of other kinds keep the line's shape with their own name.
+// TSan says "data race"; findings of other kinds keep the line's format with their own name.
 std::string tsan_kind(const Entry& entry) {
   std::string words(kind_title(entry.kind));
   words[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(words[0])));
@@ -74,7 +74,7 @@ std::string write_tsan(const Report& report) {
     if (!entry.fails() || entry.places.empty()) continue;
     ++warnings;
     const std::string kind = tsan_kind(entry);
-    // A findings file knows no process id; 0 keeps the line's shape and the file reproducible.
+    // A findings file has no process id; 0 keeps the line's format and makes the file reproducible.
     out += bar + "WARNING: ThreadSanitizer: " + kind + " (pid=0)\n";
     // TSan shows the later access first.
     std::vector<const Place*> order;
@@ -96,8 +96,8 @@ std::string write_tsan(const Report& report) {
 }
 
 std::string write_github(const Report& report) {
-  // GitHub shows ten annotations of a level for a step; entries are ranked, so the first ones
-  // matter most.
+  // GitHub shows ten annotations per level and step; entries are ranked, so the first ones matter
+  // most.
   constexpr size_t kMostAnnotations = 50;
   std::string out;
   size_t count = 0;

@@ -13,8 +13,8 @@ namespace deadheat::report {
 namespace {
 
 constexpr size_t kNone = std::numeric_limits<size_t>::max();
-constexpr size_t kMostRows = 64;    // more than fits in a glance already
-constexpr size_t kRowsAround = 12;  // kept before and after each racing access when there are more
+constexpr size_t kMostRows = 64;    // already more than fits in a glance
+constexpr size_t kRowsAround = 12;  // kept before and after each racing access if there are more
 
 constexpr size_t kMostBars = 100;
 
@@ -25,7 +25,7 @@ struct Action {
   std::string_view object;
 };
 
-// The phrases that finders use for steps (lib/analysis/findings.cc), and common other names.
+// The phrases of finders for steps (lib/analysis/findings.cc), and common alternatives.
 Action parse(std::string_view what) {
   struct Phrase {
     std::string_view words;
@@ -70,7 +70,7 @@ std::vector<ShownStep> steps_of(const Entry& entry) {
   return steps;
 }
 
-// Which steps stay when there are too many: those near a racing access, and the very first and last
+// Which steps stay if there are too many: those near a racing access, and the very first and last
 // ones.
 std::vector<bool> kept(const std::vector<ShownStep>& steps) {
   std::vector<bool> keep(steps.size(), steps.size() <= kMostRows);
@@ -136,7 +136,7 @@ class Drawing {
       if (row_of_[i] != kNone) row = row_of_[i];
   }
 
-  // The row of step i, or of the next kept step below it; the last row when there is none.
+  // The row of step i, or of the next kept step below it; the last row if there is none.
   size_t row_at_or_below(size_t i) const { return below_[i]; }
 
   void draw_bars(size_t lane) {
@@ -152,8 +152,8 @@ class Drawing {
       ++in_slot[slot];
       return slot;
     };
-    // Held from before the first step: unlocked without a lock shown, or held at the access without
-    // one.
+    // Held from before the first step: unlocked without a visible lock, or held at the access
+    // without one.
     std::vector<std::string> before;
     std::map<std::string, bool, std::less<>> locked;
     for (const ShownStep& step : steps_) {
@@ -184,7 +184,7 @@ class Drawing {
                held.above, true, lock});
   }
 
-  // Critical sections among the left-out steps have no height, and no picture needs a hundred bars.
+  // Critical sections among the omitted steps have no height, and no picture needs a hundred bars.
   void add_bar(Picture::Bar bar) {
     const bool visible = bar.to > bar.from || bar.open_above || bar.open_below;
     if (visible && picture_.bars.size() < kMostBars) picture_.bars.push_back(std::move(bar));
@@ -242,7 +242,7 @@ class Drawing {
 
   const Entry& entry_;
   const std::vector<ShownStep> steps_;
-  std::vector<size_t> row_of_;  // of each step; kNone: left out
+  std::vector<size_t> row_of_;  // per step; kNone: omitted
   std::vector<size_t> below_;
   Picture picture_;
 };
@@ -250,9 +250,9 @@ class Drawing {
 }  // namespace
 
 Picture draw_picture(const Entry& entry) {
-  // No kind has more than three roles; a file that claims hundreds gets no picture of them.
+  // No kind has more than three roles; a file that claims hundreds gets no picture.
   if (entry.places.size() > 8) return {};
-  // One place alone, as a failure has, is no interleaving.
+  // A single place, as of a failure, is no interleaving.
   if (entry.places.size() < 2 && entry.steps.empty()) return {};
   return Drawing(entry).draw();
 }

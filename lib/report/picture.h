@@ -1,10 +1,10 @@
-// The picture of an interleaving, as data: lanes (threads), rows (steps in observed order, time
-// downward), bars (locks held), edges (happens-before edges that the steps show, and the one that
-// is missing).
+// The picture of an interleaving as data: lanes (threads), rows (steps in observed order, time
+// downward), bars (held locks), edges (happens-before edges shown by the steps, and the missing
+// one).
 //
-// Edges and bars are only drawn where the steps prove them: an unlock and the next lock of the same
+// Edges and bars are drawn only if the steps prove them: an unlock and the next lock of the same
 // lock in another lane, start and join, notify and wait. Steps far from the racing accesses are
-// folded into one row that counts them.
+// folded into one row with their number.
 #pragma once
 
 #include <cstddef>
@@ -27,11 +27,11 @@ struct Picture {
     std::string where;
     uint64_t event = 0;
     bool racing = false;
-    bool gap = false;  // left-out steps
+    bool gap = false;  // omitted steps
   };
   struct Bar {
     size_t lane = 0;
-    size_t slot = 0;  // locks held together stand beside each other
+    size_t slot = 0;  // locks held together are side by side
     size_t from = 0;  // first and last row; open ends run to the lane's edge
     size_t to = 0;
     bool open_above = false, open_below = false;
@@ -53,7 +53,7 @@ struct Picture {
 inline constexpr size_t kMostBarSlots = 3;  // deeper nesting shares the last slot
 
 Picture draw_picture(const Entry& entry);
-// An inline <svg> that takes its colours from the page's custom properties. `id` makes its markers
+// An inline <svg> that uses colours from the page's custom properties. `id` makes its markers
 // unique.
 std::string picture_svg(const Picture& picture, const std::string& id);
 

@@ -1,9 +1,9 @@
 // Lays a Picture out and writes it as SVG.
 //
-// With two lanes the lifelines stand side by side in the middle and the labels outside, so that no
-// arrow crosses a label. With more, labels stand right of their line, edges run along the borders
-// between rows, and the missing edge runs through a strip of its own below the earlier access.
-// Labels are clipped by character count (monospace), with the full text as tooltip.
+// With two lanes the lifelines are side by side in the middle with the labels outside, so that no
+// arrow crosses a label. With more lanes, labels are right of their line, edges run along the
+// borders between rows, and the missing edge runs through a strip of its own below the earlier
+// access. Labels are clipped by character count (monospace), with the full text as tooltip.
 #include <algorithm>
 
 #include "lib/base/text.h"
@@ -78,7 +78,7 @@ class Svg {
   }
   double side(size_t lane) const {
     return mirrored_ && lane == 0 ? -1 : 1;
-  }  // where its labels are
+  }  // the side of its labels
   double label_x(size_t lane) const {
     return line_x(lane) + side(lane) * (kBarStep * kMostBarSlots + 11);
   }

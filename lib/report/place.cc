@@ -11,7 +11,7 @@ namespace {
 
 constexpr uint32_t kLinesAround = 3;
 constexpr size_t kLongestSourceLine = 200;  // cells; generated files have longer ones
-constexpr size_t kMostFrames = 64;          // of a deep recursion the inner ones tell the story
+constexpr size_t kMostFrames = 64;          // for a deep recursion, the inner ones suffice
 constexpr size_t kMostLocks = 16;
 
 std::vector<std::string> clean_all(const std::vector<std::string>& names) {
@@ -73,7 +73,7 @@ std::vector<Place> PlaceMaker::places(const model::Candidate& candidate,
       place.size = access.size;
       place.event = access.event;
       place.locks = clean_all(access.locks);
-      // A watchpoint knows of no locks.
+      // A watchpoint does not know the held locks.
       place.locks_known = example->proof != model::Proof::kCollision || !access.locks.empty();
       for (const model::Frame& frame : access.stack) {
         if (place.stack.size() == kMostFrames) break;

@@ -1,6 +1,6 @@
-// Turns the model's roles and steps into what a report shows: clean names, short paths, source
-// lines. Source files are read once each, at most kMostSourceBytes of each, and only if the caller
-// allows reading.
+// Converts the model's roles and steps for a report: clean names, short paths, source lines.
+// Source files are read once each, at most kMostSourceBytes of each, and only if the caller allows
+// it.
 #pragma once
 
 #include <map>

@@ -69,7 +69,7 @@ bool is_harmless_order(const model::Finding& finding, const model::Verdict& verd
          verdict.seen_once.kind == model::ConsequenceKind::kNone;
 }
 
-// Looks candidates of a baseline up: by exact key and display id first, which finds nearly all; the
+// Looks up candidates in a baseline: by exact key and display id first, which finds nearly all; the
 // rest one by one.
 class Baseline {
  public:
@@ -77,7 +77,7 @@ class Baseline {
       : file_(file), seen_(file.findings.size(), false) {
     for (size_t i = 0; i < file.findings.size(); ++i) {
       if (is_harmless_order(file.findings[i], model::fold(file.findings[i]))) {
-        harmless_.insert(i);  // harm that comes to it now is new
+        harmless_.insert(i);  // later harm to it is new
         continue;
       }
       by_key_[model::display_id(file.findings[i].candidate)].push_back(i);
@@ -124,8 +124,8 @@ void suppress(Report& report, const ReportOptions& options) {
   std::vector<bool> used(all.size(), false);
   for (Entry& entry : report.entries) {
     for (size_t i = 0; i < all.size(); ++i) {
-      // Every line that matches counts as used, not only the first: deleting one must not revive
-      // the finding.
+      // Every matching line counts as used, not only the first: deleting one must not revive the
+      // finding.
       if (!matches(all[i], entry.finding)) continue;
       used[i] = true;
       if (entry.suppressed || expired(all[i], options.today)) continue;
@@ -152,7 +152,7 @@ void suppress(Report& report, const ReportOptions& options) {
   }
 }
 
-// "1 order was not tried" of "orders were not tried": counters speak of many.
+// "1 order was not tried" from "orders were not tried": counters use the plural.
 std::string counted(uint64_t count, std::string meaning) {
   const size_t noun = meaning.find(' ');
   if (count == 1 && noun != std::string::npos && noun > 3 && meaning[noun - 1] == 's') {
@@ -176,8 +176,8 @@ void note_untried(const Counter& counter, Report& report) {
 }
 
 void note_origins(Report& report) {
-  // Several runs over one input count its events once each; sums are right for distinct inputs,
-  // which is what merging is for.
+  // Several runs over one input count its events once each; sums are correct for distinct inputs,
+  // which is the purpose of merging.
   std::map<std::string, Notice> losses;
   std::map<std::string, uint64_t> values;
   std::vector<Notice> damage;
@@ -220,7 +220,7 @@ bool ranked_before(const Entry& a, const Entry& b) {
                       -static_cast<int64_t>(entry.verdict.races), entry.only_suspected());
   };
   if (key(a) != key(b)) return key(a) < key(b);
-  if (a.only_suspected()) return a.number < b.number;  // a finder lists the likeliest first
+  if (a.only_suspected()) return a.number < b.number;  // a finder lists the most likely first
   if (a.title != b.title || a.id != b.id) return std::tie(a.title, a.id) < std::tie(b.title, b.id);
   const auto lines = [](const Entry& entry) {
     std::vector<std::pair<uint32_t, uint32_t>> out;
@@ -230,8 +230,8 @@ bool ranked_before(const Entry& a, const Entry& b) {
   return lines(a) < lines(b);
 }
 
-// Two races between the same statements of the same functions share a display id; a report must not
-// list one id twice.
+// Two races between the same statements of the same functions share a display id, but a report must
+// not list one id twice.
 void tell_twins_apart(std::vector<Entry>& entries) {
   std::map<std::string, int> seen;
   for (Entry& entry : entries) {

@@ -1,10 +1,10 @@
-// Report: everything that is shown to people and machines, as data. Built once; writers only format
+// Report: everything shown to people and machines, as data. Built once; writers only format
 // it.
 //
 // build_report unites findings of one identity, ranks them, applies baseline and suppressions,
-// reads the source lines, and phrases the facts. Invariants: every string meant for display went
-// through clean(); titles and ids hold no line numbers, so they survive edits; what was lost,
-// expired, unused or damaged is in the Report, never dropped.
+// reads the source lines, and phrases the facts. Invariants: every displayed string went
+// through clean(); titles and ids contain no line numbers, so they survive edits; everything
+// lost, expired, unused or damaged is in the Report, never dropped.
 #pragma once
 
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace deadheat::report {
 
-// How much a finding matters, and how sure it is. The words are explained in docs/vocabulary.md.
+// How much a finding matters, and how sure it is. docs/vocabulary.md explains the words.
 enum class Rank : uint8_t {
   kHarmful,              // true, and it broke the program more than once
   kMadeToHappen,         // a confirmer put both sides there
   kObserved,             // unordered by happens-before in an execution that we saw completely
-  kCandidate,            // suspected, or somebody's word
+  kCandidate,            // suspected, or only claimed
   kLikelyFalsePositive,  // trials found it ordered
   kCount
 };
@@ -33,7 +33,7 @@ enum class Novelty : uint8_t {
   kLikelyKnown
 };  // against the baseline; all are new without one
 
-// What makes a report fail: everything suspected, true races, or only those that did harm.
+// What makes a report fail: all suspicions, only true races, or only those that did harm.
 enum class FailOn : uint8_t { kCandidate, kRace, kHarm };
 
 struct SourceLine {
@@ -42,14 +42,14 @@ struct SourceLine {
   bool here = false;
 };
 
-// One role of a finding: where it is and what it did.
+// One role of a finding: its place and its action.
 struct Place {
   std::string role;      // "first"
   std::string action;    // "write"
   std::string where;     // "transfer() bank.cc:31"
   std::string stable;    // the same without the line: "transfer()"
-  std::string function;  // short; empty when unknown
-  std::string file;      // without the prefix; empty when unknown
+  std::string function;  // short; empty if unknown
+  std::string file;      // without the prefix; empty if unknown
   uint32_t line = 0, column = 0;
   std::string thread;
   std::string thread_origin;
@@ -84,20 +84,20 @@ struct Entry {
   Rank rank = Rank::kCandidate;
   Novelty novelty = Novelty::kNew;
   bool suppressed = false;
-  bool tolerated = false;     // it is shown, and less than what makes the report fail
+  bool tolerated = false;     // shown, but not serious enough to make the report fail
   std::string suppressed_by;  // "file:line"
   std::string suppression_reason;
 
   std::vector<Place> places;
   std::vector<ShownStep> steps;
   bool ordered = false;    // the example shows a happens-before edge between the accesses
-  bool scheduled = false;  // the steps are what our scheduler made happen
+  bool scheduled = false;  // our scheduler made the steps happen
   bool swapped = false;    // the example shows the second role before the first
 
   model::Story recorded, failed;    // races between processes; cleaned, see story.h
-  std::vector<std::string> broken;  // all that broke, the worst first; may be empty
+  std::vector<std::string> broken;  // all consequences, the worst first; may be empty
 
-  std::string memory;      // where the memory came from; may be empty
+  std::string memory;      // the origin of the memory; may be empty
   std::string why;         // which ordering is missing
   std::string locks;       // which locks each side held
   std::string sureness;    // how sure, and by which proof
@@ -106,30 +106,30 @@ struct Entry {
   std::string repeat;      // a command; may be empty
   std::string silence;     // a suppression line
 
-  // A collision with an atomic on one side: most often the other is one, too, and looks plain (a
-  // compare-and-swap loop begins with a load). Comes after its like.
+  // A collision with an atomic on one side: most often the other one is atomic too and only looks
+  // plain (a compare-and-swap loop begins with a load). Ranked after other collisions.
   bool half_atomic() const;
-  bool only_suspected() const;  // no execution has said anything about it
+  bool only_suspected() const;  // no execution has shown anything about it
   bool fails() const;           // new, not suppressed, not a likely false positive, not tolerated
 };
 
 struct Summary {
-  // Of the new ones.
+  // Counts of the new ones.
   uint64_t harmful = 0, made_to_happen = 0, observed = 0, candidates = 0, likely_false = 0;
   uint64_t failures = 0;  // failures that no race explains, among all of those
   uint64_t fresh = 0, known = 0, suppressed = 0, fixed = 0;
   uint64_t failing = 0;
-  uint64_t events = 0, threads = 0;  // 0 when no origin counted them
+  uint64_t events = 0, threads = 0;  // 0 if no origin counted them
 };
 
-// A line that must be shown: a loss, damage, a suppression that no longer holds.
+// A mandatory notice: a loss, damage, a suppression that no longer applies.
 struct Notice {
   enum class Kind : uint8_t { kLoss, kDamage, kSuppression, kBaseline } kind = Kind::kLoss;
   std::string code;  // stable: the counter's name, "damaged-input", "unused-suppression", ...
   std::string text;
 };
 
-// Something that was asked for and not tried.
+// Something requested but not tried.
 struct Untried {
   std::string code;  // the counter's name
   uint64_t count = 0;
@@ -137,15 +137,15 @@ struct Untried {
 };
 
 struct Report {
-  std::vector<Entry> entries;  // new first, then known, then suppressed; ranked in each
+  std::vector<Entry> entries;  // new first, then known, then suppressed; each group ranked
   std::vector<Entry> fixed;    // in the baseline, not seen now
-  // Orders of processes that were tried and did no harm: either is legal, so they are nobody's
-  // alarm. Origins count them; only JSON lists them.
+  // Orders of processes that were tried and did no harm: either is legal, so they are no alarm.
+  // Origins count them; only JSON lists them.
   std::vector<Entry> harmless;
   std::vector<model::Origin> origins;
   std::vector<Notice> notices;
   std::vector<Untried> untried;   // not empty: the report is incomplete
-  bool fails_incomplete = false;  // and that alone makes it fail
+  bool fails_incomplete = false;  // and this alone makes it fail
   bool has_baseline = false;
   Summary summary;
 };
@@ -157,9 +157,9 @@ struct ReportOptions {
   std::string strip_prefix;
   FailOn fail_on = FailOn::kCandidate;
   bool fail_on_incomplete = false;
-  bool unique = false;  // the file was built with add_finding: no need to look for doubles again
-  // The content of a source file, or nothing. Empty: sources are not read. Relative paths are given
-  // as they are.
+  bool unique = false;  // the file was built with add_finding: skip the search for duplicates
+  // The content of a source file, or nothing. Empty: sources are not read. Relative paths are
+  // passed unchanged.
   std::function<std::optional<std::string>(const std::string& path)> read_source;
 };
 
@@ -168,9 +168,9 @@ Report build_report(model::FindingsFile file, const ReportOptions& options);
 // "2 new races", "1 possible race", "1 race and 1 failure", "No races found": the first words of
 // the headline.
 std::string verdict_words(const Report& report);
-// " in 1,204 events, 4 threads", or empty when no origin counted them.
+// " in 1,204 events, 4 threads", or empty if no origin counted them.
 std::string scope_words(const Report& report);
-// "Incomplete: 17 orders were not tried: no time left", or empty when everything was tried.
+// "Incomplete: 17 orders were not tried: no time left", or empty if everything was tried.
 std::string incomplete_words(const Report& report);
 // One sentence without the last: "2 new races (1 harmful, 1 observed); 1 known, 1 suppressed" or
 // "No races found in 1,204 events, 4 threads".

@@ -6,10 +6,10 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
+#include "lib/base/json_text.h"
 #include "lib/model/random_findings.h"
 #include "lib/report/clean_text.h"
 #include "lib/report/formats.h"
-#include "lib/report/json_text.h"
 #include "lib/report/names.h"
 #include "lib/report/picture.h"
 #include "lib/report/writers.h"
@@ -73,7 +73,7 @@ std::vector<std::string> titles(const Report& report) {
   return out;
 }
 
-// How a writer is added: a function and a row (CONTRIBUTING.md). Here the row is the test's own.
+// Adding a writer takes a function and a row (CONTRIBUTING.md). Here the row is the test's own.
 std::string write_count(const Report& report, const WriteContext&) {
   return std::to_string(report.entries.size()) + " findings\n";
 }
@@ -112,7 +112,7 @@ TEST(Report, RanksTheSameWhateverTheOrderOfTheFile) {
   }
 }
 
-// 60 suspicions of one finder, likeliest first, about 3 blocks and then 50 other objects.
+// 60 suspicions of one finder, most likely first, about 3 blocks and then 50 other objects.
 FindingsFile suspected() {
   FindingsFile file;
   for (int i = 0; i < 60; ++i) {
@@ -144,7 +144,7 @@ TEST(Report, ManySuspicionsAreFewLines) {
   size_t told = 0;
   for (size_t at = 0; (at = few.find("CANDIDATE", at)) != std::string::npos; ++at) ++told;
   EXPECT_EQ(told, 4U);
-  // Of the ten about three blocks, four were told: six are left, two of each.
+  // Of the ten about three blocks, four were shown: six are left, two of each.
   for (const char* const line :
        {"global block1, 2 pairs", "global block0, 2 pairs", "global s89, 1 pair\n",
         "and 13 objects more", "56 suspicions without details here"})
@@ -388,7 +388,7 @@ TEST(Names, PathsLoseThePrefixByWholeComponents) {
   EXPECT_EQ(strip_path("", "/x"), "");
 }
 
-// The writer makes text without a tree of values: it must be what a tree would give.
+// The writer generates text without a tree of values; it must equal the tree's text.
 TEST(Sarif, TextIsThatOfItsOwnTree) {
   using Json = nlohmann::ordered_json;
   for (uint64_t seed = 1; seed <= 40; ++seed) {
@@ -400,13 +400,22 @@ TEST(Sarif, TextIsThatOfItsOwnTree) {
 TEST(JsonText, EscapesAsATreeDoes) {
   using Json = nlohmann::ordered_json;
   std::string all = "\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80";
-  for (int c = 0; c < 128; ++c) all += static_cast<char>(c);
+  for (int c = 0; c < 0x7f; ++c) all += static_cast<char>(c);
   for (const std::string& words : {std::string(), all, std::string("bad \xff\xc3 end")}) {
     std::string out;
     JsonText(out, 0).open('{').key("a").text(words).key("b").open('[').close(']').close('}');
     EXPECT_EQ(out, (Json{{"a", words}, {"b", Json::array()}})
                        .dump(2, ' ', false, Json::error_handler_t::replace));
   }
+}
+
+// Their escapes mean the same, and drive no terminal.
+TEST(JsonText, EscapesWhatIsInvisible) {
+  const std::string words = "\x7f \xc2\x9b \xe2\x80\xae \xef\xbb\xbf";
+  std::string out;
+  JsonText(out, 0).text(words);
+  EXPECT_EQ(out, R"("\u007f \u009b \u202e \ufeff")");
+  EXPECT_EQ(nlohmann::json::parse(out), words);
 }
 
 }  // namespace

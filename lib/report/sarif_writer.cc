@@ -1,13 +1,13 @@
-// SARIF 2.1.0. URIs are relative to SRCROOT wherever the file lies under the stripped prefix; sites
-// without a file become logical locations. Fingerprints hold no line numbers. One threadFlow a
-// thread, steps numbered by executionOrder across the threads.
+// SARIF 2.1.0. URIs are relative to SRCROOT if the file is under the stripped prefix; sites without
+// a file become logical locations. Fingerprints contain no line numbers. One threadFlow per thread,
+// with steps numbered by executionOrder across the threads.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <string_view>
 
+#include "lib/base/json_text.h"
 #include "lib/report/clean_text.h"
-#include "lib/report/json_text.h"
 #include "lib/report/names.h"
 #include "lib/report/story.h"
 #include "lib/report/writers.h"
@@ -61,7 +61,7 @@ const char* logical_kind(model::SiteKind kind) {
   return "function";
 }
 
-// The members of a location; `id`, where it is not 0, comes last.
+// The members of a location; a nonzero `id` comes last.
 void put_place(JsonText& json, const Place& place, const model::Site& site, size_t id = 0) {
   json.open('{');
   std::string snippet;
@@ -269,7 +269,7 @@ Json rules(const std::vector<CandidateKind>& kinds) {
   Json out = Json::array();
   for (const CandidateKind kind : kinds) {
     const std::string help(kind_help(kind));
-    std::string name;  // the id in Pascal case, as SARIF wishes
+    std::string name;  // the id in Pascal case, as SARIF requires
     bool upper = true;
     for (const char c : rule_id(kind)) {
       if (c != '-')
@@ -291,7 +291,7 @@ std::string dumped(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace);
 }
 
-// The text of `log` with the results in its empty array, one at a time.
+// Returns the text of `log`, with the results written into its empty array one at a time.
 template <typename Write>
 std::string with_results(const Json& log, size_t count, Write write) {
   static constexpr std::string_view kEmpty =

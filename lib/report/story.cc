@@ -14,7 +14,7 @@ constexpr size_t kNoCall = std::numeric_limits<size_t>::max();
 constexpr size_t kMostRacers = 4;
 constexpr size_t kMostLines = 16;  // of a story in a terminal
 
-// How far each call is from the nearest one that races, in the order of calls.
+// The distance of each call to the nearest racing one, in the order of calls.
 std::vector<size_t> distances(const std::vector<model::StoryCall>& calls) {
   std::vector<size_t> out(calls.size(), kNoCall);
   size_t last = kNoCall;
@@ -30,7 +30,7 @@ std::vector<size_t> distances(const std::vector<model::StoryCall>& calls) {
   return out;
 }
 
-// The `most` calls nearest to those that race, as a set of indices.
+// The `most` calls nearest to the racing ones, as a set of indices.
 std::set<size_t> nearest_calls(const std::vector<model::StoryCall>& calls, size_t most) {
   const std::vector<size_t> away = distances(calls);
   std::vector<size_t> order(calls.size());
@@ -41,7 +41,7 @@ std::set<size_t> nearest_calls(const std::vector<model::StoryCall>& calls, size_
   return {order.begin(), order.end()};
 }
 
-// Those that race first, then in their order.
+// The racing processes first, then in their order.
 std::set<size_t> chosen_processes(const model::Story& story) {
   std::set<size_t> chosen;
   for (const model::StoryCall& call : story.calls)
@@ -52,7 +52,7 @@ std::set<size_t> chosen_processes(const model::Story& story) {
   return chosen;
 }
 
-// Of a path its last name says most: "/tmp/a/b" becomes ".../b".
+// The last component of a path says most: "/tmp/a/b" becomes ".../b".
 std::string short_paths(const std::string& what) {
   std::string out;
   for (size_t at = 0; at < what.size();) {
@@ -67,7 +67,7 @@ std::string short_paths(const std::string& what) {
   return out;
 }
 
-// Flags say less than names: `open("x", O_CREAT)` becomes `open("x")`.
+// Flags are less informative than names: `open("x", O_CREAT)` becomes `open("x")`.
 std::string without_flags(std::string what) {
   const size_t flags = what.find(", O_");
   if (flags != std::string::npos && what.ends_with(')')) what.erase(flags, what.size() - 1 - flags);

@@ -1,5 +1,5 @@
-// A race between processes on the page: a card for each process that races, then the picture of the
-// recorded order and that of the order that failed.
+// A race between processes on the page: a card for each racing process, then the picture of the
+// recorded order and that of the failing order.
 #include <algorithm>
 
 #include "lib/report/clean_text.h"
@@ -9,7 +9,7 @@ namespace deadheat::report {
 namespace {
 
 constexpr size_t kCellsBeside = 46, kCellsBelow = 90;
-constexpr double kWidthBeside = 680;  // scaled to about three quarters where the page is narrowest
+constexpr double kWidthBeside = 680;  // scaled to about three quarters on the narrowest page
 
 std::string row(const char* label, const std::string& words) {
   return std::string("<dt>") + label + "</dt><dd>" +
@@ -44,7 +44,7 @@ std::string story_html(const Entry& entry, const std::string& id) {
   const std::vector<Racer> all = racers(entry);
   std::string out = "<div class=\"sides\">";
   for (const Racer& racer : all) out += card(racer, !entry.failed.calls.empty());
-  // Side by side if both can be read so, else one below the other.
+  // Side by side if both stay legible, otherwise one below the other.
   const bool beside = std::max(story_width(entry.recorded, kCellsBeside),
                                story_width(entry.failed, kCellsBeside)) <= kWidthBeside;
   const size_t cells = beside ? kCellsBeside : kCellsBelow;

@@ -1,10 +1,10 @@
-// The happens-before picture of processes: a vertical line a process, from its fork to its exit, a
-// row a call, time downward, all words in one column at the right. So the picture stays legible
-// with a dozen processes and long command lines, where a column of words for each would not.
+// The happens-before picture of processes: a vertical line per process, from its fork to its exit,
+// a row per call, time downward, all text in one column at the right. So the picture stays legible
+// with a dozen processes and long command lines, where one text column per process would not.
 //
 // A fork runs across to the child's line and down it; a death runs down and across to the wait that
-// got it; bytes and signals go straight. The racing calls are joined by a dashed arrow: nothing
-// orders them.
+// reaped it; bytes and signals go straight. A dashed arrow joins the racing calls, which nothing
+// orders.
 #include <algorithm>
 
 #include "lib/base/text.h"
@@ -29,7 +29,7 @@ std::string program_of(const std::string& command) {
   return std::string(base_name(first));
 }
 
-// A program is known by how its name begins.
+// A program is recognised by the beginning of its name.
 std::string start_of(const std::string& name, size_t cells) {
   if (width(name) <= cells) return name;
   const bool ascii =

@@ -49,7 +49,7 @@ TEST(Story, LettersGoByTheRecordedOrderInBoth) {
 
 TEST(Story, LinesShowBothOrdersWithResults) {
   const std::vector<StoryLine> lines = story_lines(small_entry(), 41);
-  ASSERT_EQ(lines.size(), 3U);  // the shell does not race: its calls are in the picture only
+  ASSERT_EQ(lines.size(), 3U);  // the shell does not race: its calls are only in the picture
   EXPECT_EQ(lines[0].left, "A > mkdir(\"out\") = 0");
   EXPECT_TRUE(lines[0].left_racing && lines[0].right_racing);
   EXPECT_EQ(lines[0].right.substr(0, 10), "B > openat");
@@ -163,7 +163,7 @@ TEST(Story, ThreeProcessesStandOneBelowTheOther) {
   }
 }
 
-// A line may be longer only where it is to be copied whole, or holds a word that cannot be broken.
+// A longer line is allowed only if it must be copied as a whole, or contains an unbreakable word.
 TEST(Story, TextFitsEightyColumns) {
   Report report;
   Entry entry = small_entry();

@@ -11,8 +11,8 @@ namespace deadheat::report {
 namespace {
 
 constexpr size_t kMostSides = 4;        // no kind of finding has more roles than three
-constexpr size_t kLongestLine = 16384;  // a pattern beyond this is not one that somebody wrote
-constexpr size_t kMostProblems = 50;    // a binary file given by mistake need not list every line
+constexpr size_t kLongestLine = 16384;  // a longer pattern was not written by a person
+constexpr size_t kMostProblems = 50;    // a binary file passed by mistake need not list every line
 
 struct KindName {
   std::string_view name;

@@ -1,4 +1,4 @@
-// Suppressions: which findings people decided not to hear about, why, and until when.
+// Suppressions: which findings the user chose to hide, why, and until when.
 //
 //   # comment
 //   race:transfer                                     TSan's form: either side, any frame
@@ -9,8 +9,8 @@
 // sides joined by "<->" (each must match a different side of the finding), a reason, and a last
 // day. Every TSan file is a valid file with the same meaning.
 //
-// Nothing hides silently: expired, unused and misspelt lines are named. Matching is linear in the
-// name's length.
+// Nothing is hidden silently: expired, unused and misspelt lines are reported. Matching is linear
+// in the name's length.
 #pragma once
 
 #include <compare>
@@ -41,14 +41,14 @@ enum class SuppressionKind : uint8_t {
   kThread,
   kSignal,
   kCalledFromLib,
-  kFailure  // ours: failures that no race explains; no other kind silences those
+  kFailure  // our addition: failures that no race explains; no other kind hides those
 };
 
 struct Suppression {
   SuppressionKind kind = SuppressionKind::kRace;
   std::vector<std::string> sides;  // one pattern: any side; more: each matches a different side
   std::string reason;
-  std::optional<Date> until;  // the last day on which it holds
+  std::optional<Date> until;  // the last day on which it applies
   std::string file;
   uint32_t line = 0;
   std::string text;  // the line as written
@@ -64,7 +64,7 @@ struct SuppressionProblem {
 struct Suppressions {
   std::vector<Suppression> entries;
   std::vector<SuppressionProblem>
-      problems;  // lines that could not be understood; the others still hold
+      problems;  // lines that could not be parsed; the others still apply
 };
 
 // Adds the lines of one file. Never fails as a whole: each bad line is one problem.
@@ -75,12 +75,12 @@ bool pattern_matches(std::string_view pattern, std::string_view name);
 
 bool expired(const Suppression& suppression, const Date& today);
 bool matches(const Suppression& suppression, const model::Finding& finding);
-// The findings of this version are races and failures; the other kinds are kept for TSan's files
-// and are never "unused".
+// The findings of this version are races and failures; the other kinds are accepted for TSan's
+// files and are never "unused".
 bool can_match(SuppressionKind kind);
 
-// A line that silences this finding and little else: "race:^transfer$ <-> ^audit$". Empty when a
-// side has no name that a pattern could hold.
+// A line that hides this finding and little else: "race:^transfer$ <-> ^audit$". Empty if a side
+// has no name that a pattern could contain.
 std::string suggest_suppression(const model::Finding& finding);
 
 }  // namespace deadheat::report

@@ -1,5 +1,5 @@
-// Any bytes as a suppressions file: parsed without a crash, every entry usable on a finding, in
-// bounded time.
+// Arbitrary bytes as a suppressions file: parsed without a crash, every entry usable on a finding,
+// in bounded time.
 #include <cstddef>
 #include <cstdint>
 #include <string_view>

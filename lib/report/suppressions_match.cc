@@ -1,4 +1,4 @@
-// Which findings a suppression covers, and the line that would cover a given one.
+// Decides which findings a suppression covers, and suggests the line for a given one.
 //
 // A side (role) offers names: the function with and without its parameters, file, module, variable,
 // label, system call parts of the site; what was accessed; and the frames of its stacks. race_top
@@ -71,8 +71,8 @@ bool role_matches(SuppressionKind kind, std::string_view pattern, const model::F
          std::any_of(finding.suspicions.begin(), finding.suspicions.end(), matches);
 }
 
-// Gives each pattern from `next` on its own role. At most four patterns, so at most 4! ways over
-// few roles.
+// Assigns each pattern from `next` to its own role. At most four patterns, so at most 4!
+// assignments over few roles.
 bool assign(const Suppression& suppression, const model::Finding& finding, size_t next,
             std::vector<bool>& taken) {
   if (next == suppression.sides.size()) return true;
@@ -86,9 +86,9 @@ bool assign(const Suppression& suppression, const model::Finding& finding, size_
   return false;
 }
 
-// A pattern for exactly this name. What has a meaning in a suppressions file, or cannot be printed
-// in one, becomes
-// '*', which matches it too. Empty when too little is left to be safe: "*" would silence
+// A pattern for exactly this name. Characters that have a meaning in a
+// suppressions file, or cannot be printed in one, become '*', which matches
+// them too. Empty if too little is left to be safe: "*" would hide
 // everything.
 std::string pattern_of(std::string name) {
   const bool whole = name.size() <= kLongestName;
@@ -156,7 +156,7 @@ bool can_match(SuppressionKind kind) {
 
 bool matches(const Suppression& suppression, const model::Finding& finding) {
   if (!can_match(suppression.kind)) return false;
-  // A line that was written against races must not hide that the program fails.
+  // A line written for races must not hide that the program fails.
   if ((suppression.kind == SuppressionKind::kFailure) !=
       (finding.candidate.kind == model::CandidateKind::kFailure))
     return false;

@@ -59,7 +59,7 @@ TEST(Pattern, FollowsTsan) {
   EXPECT_FALSE(pattern_matches("^$", "x"));
 }
 
-// The naive twin: every way to spread the stars.
+// The naive twin: every way to expand the stars.
 bool naive(std::string_view pattern, std::string_view name, bool anchored) {
   if (pattern.empty()) return true;
   if (pattern[0] == '$') return name.empty() || !anchored;

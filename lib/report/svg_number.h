@@ -1,4 +1,4 @@
-// Numbers in SVG: a tenth of a pixel at most, and no ".0", so that a picture is the same text
+// Numbers in SVG: at most a tenth of a pixel, without ".0", so that a picture is the same text
 // everywhere.
 #pragma once
 

@@ -1,5 +1,5 @@
 // The report for a terminal: what, where, why, how sure, what it does, how to repeat it, how to
-// silence it.
+// suppress it.
 #include <algorithm>
 #include <cctype>
 #include <map>
@@ -17,12 +17,12 @@ namespace {
 constexpr size_t kLeastWidth = 80;
 constexpr const char* kDots = "\xe2\x80\xa6";
 constexpr size_t kLabel = 14;
-constexpr size_t kRoomy = 100;         // from here on the orders stand beside their label
-constexpr size_t kMostSuspected = 10;  // with details, where not all have room
+constexpr size_t kRoomy = 100;         // from this width on, the orders are beside their label
+constexpr size_t kMostSuspected = 10;  // with details, if there is not room for all
 constexpr size_t kMostObjects = 40;
-constexpr size_t kMostCommandLines = 4;  // of a process; the page has the whole
+constexpr size_t kMostCommandLines = 4;  // per process; the page has everything
 
-// Between words only, longer ones clipped; at most `most` lines.
+// Breaks between words only and clips longer ones; at most `most` lines.
 std::vector<std::string> wrapped(const std::string& text, size_t cells, size_t most) {
   std::vector<std::string> lines(1);
   for (const std::string_view one : split(text, ' ')) {
@@ -67,7 +67,7 @@ class TextReport {
     write_notices();
     const std::string summary = summary_words(report_);
     out_ += (report_.summary.failing > 0 ? red(summary) : bold(summary)) + "\n";
-    // The last line: who reads no other must not take it for a pass.
+    // The last line: a reader of only this line must not take it for a pass.
     const std::string incomplete = incomplete_words(report_);
     if (!incomplete.empty())
       out_ += (report_.fails_incomplete ? red(incomplete) : bold(incomplete)) + "\n";
@@ -82,7 +82,7 @@ class TextReport {
   std::string red(const std::string& text) const { return paint("1;31", text); }
   std::string faint(const std::string& text) const { return paint("2", text); }
 
-  // Breaks between words only: commands and paths stay in one piece to be copied.
+  // Breaks only between words: commands and paths stay whole, to be copied.
   void field(const std::string& label, const std::string& text) {
     if (text.empty()) return;
     std::string line =
@@ -133,7 +133,7 @@ class TextReport {
       out_ += std::string(2 + kLabel, ' ') + place.thread + " was " + place.thread_origin + "\n";
   }
 
-  // The failing schedule as a story, a column for each thread; the page has the picture of it.
+  // The failing schedule as a story, one column per thread; the page has its picture.
   void write_story(const Entry& entry) {
     if (!entry.scheduled || entry.rank != Rank::kHarmful || entry.places.size() != 2) return;
     std::vector<std::string> cells(2);
@@ -160,7 +160,7 @@ class TextReport {
     return text + std::string(cells - std::min(used, cells), ' ');
   }
 
-  // Who races: two processes side by side, more of them one below the other.
+  // The racing processes: two side by side, more of them one below the other.
   void write_racers(const std::vector<Racer>& all) {
     const bool beside = all.size() == 2;
     std::vector<std::vector<std::string>> blocks;
@@ -190,8 +190,8 @@ class TextReport {
     }
   }
 
-  // The order that was recorded beside the one that failed; where the terminal is narrow, they get
-  // all of its width.
+  // The recorded order beside the failing one; on a narrow terminal each gets the full
+  // width.
   void write_orders(const Entry& entry) {
     const bool narrow = width_ < kRoomy;
     const size_t indent = narrow ? 4 : 2 + kLabel;
@@ -238,8 +238,8 @@ class TextReport {
     out_ += "\n";
   }
 
-  // Writes at most `most` entries with their details, the others in one line each. Returns the
-  // room left.
+  // Writes at most `most` entries with their details, and the others in one line each. Returns the
+  // remaining room.
   size_t write_entries(const std::vector<const Entry*>& entries, size_t most) {
     const size_t told = std::min(entries.size(), most);
     for (size_t i = 0; i < told; ++i) write_entry(*entries[i]);
@@ -252,8 +252,8 @@ class TextReport {
     return most - told;
   }
 
-  // Suspicions can be hundreds, and most are none: the likeliest pairs as they are, and what is
-  // left as one line for each object. Returns the room left, as write_entries does.
+  // There can be hundreds of suspicions, and most are not races: shows the most likely pairs in
+  // full, and the rest as one line per object. Returns the remaining room, like write_entries.
   size_t write_suspected(const std::vector<const Entry*>& suspected, size_t most) {
     const size_t told = std::min({suspected.size(), most, kMostSuspected});
     for (size_t i = 0; i < told; ++i) write_entry(*suspected[i]);
@@ -281,7 +281,7 @@ class TextReport {
     return most - told;
   }
 
-  // The whole variable or block, whichever of its bytes are meant.
+  // The whole variable or block, whichever of its bytes are accessed.
   static std::string object_of(const Entry& entry) {
     for (const Place& place : entry.places)
       if (!place.location.empty()) return place.location.substr(0, place.location.find(" + "));

@@ -19,7 +19,7 @@ constexpr char kValidator[] = "validate";
 
 struct Side {
   uint64_t made = 0, observed = 0;
-  uint64_t longest_ns = 0;  // that a thread was held back for it, in vain
+  uint64_t longest_ns = 0;  // for which a thread was held back for it in vain
 };
 
 struct Counts {
@@ -42,7 +42,7 @@ void add_race(const Evidence& e, Counts& counts) {
 }
 
 void add(const Evidence& e, Counts& counts) {
-  // Words about all executions together: the reason why a course was given up, or never began.
+  // Text about all executions: why an attempt was given up, or never began.
   if (e.trial->wished == Order::kUnknown) {
     std::string& words = e.context == model::Context::kOneThread    ? counts.one_thread
                          : e.context == model::Context::kOtherBytes ? counts.other_bytes

@@ -1,5 +1,5 @@
-// What the trials of validation (lib/validate) say together, in sentences: which orders came about
-// and how, why it is likely no race, or why nothing is known.
+// Summarises the trials of validation (lib/validate) in sentences: which orders occurred and how,
+// why it is likely no race, or why nothing is known.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 namespace deadheat::report {
 
 struct Validation {
-  std::string trials;   // all of it in one sentence; empty: it was not validated
-  std::string against;  // why it is likely no race: "synchronised: ..."; empty: nothing says so
+  std::string trials;   // all in one sentence; empty: it was not validated
+  std::string against;  // why it is likely no race: "synchronised: ..."; empty: no indication
 };
 
 Validation validation_of(const model::Finding& finding);

@@ -9,7 +9,7 @@
 namespace deadheat::schedule {
 namespace {
 
-// Whether an access of the trial is one of role `role`.
+// Whether an access found by the trial matches role `role`.
 bool is_at(const model::Finding& race, size_t access, const TrialRequest& request,
            const model::Candidate& candidate, uint32_t role) {
   if (race.candidate.roles[access].access != candidate.roles[role].access) return false;
@@ -30,7 +30,7 @@ bool is_at(const model::Finding& race, size_t access, const TrialRequest& reques
   });
 }
 
-// Which role of the candidate each side of the race is; none if it is another race.
+// The role of the candidate for each side of the race; none if it is a different race.
 std::optional<std::array<uint32_t, 2>> roles_of(const model::Finding& race,
                                                 const TrialRequest& request,
                                                 const model::Candidate& candidate) {
@@ -84,12 +84,12 @@ Attached attach(const TrialResult& trial, const TrialRequest& request,
       out.only_atomic = true;
       continue;
     }
-    if (met) continue;  // the first is what the trial is known by
+    if (met) continue;  // the first one identifies the trial
     out.evidence = renumbered(race.evidence.front(), (*roles)[0] == 1);
     met = true;
   }
   if (!met) out.evidence = without_race(trial);
-  // Where both orders are legal in themselves, the failure is what proves the race.
+  // If both orders are legal, the failure proves the race.
   const bool happened = met || out.evidence.outcome == model::Outcome::kDeadlock;
   if (candidate.kind == model::CandidateKind::kOrder && happened &&
       consequence.kind != model::ConsequenceKind::kNone)

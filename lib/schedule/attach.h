@@ -1,6 +1,6 @@
-// What a trial says about the candidate that it was directed at, as evidence in the candidate's own
-// numbering of roles; and the races that are no race of that candidate (both threads at the same
-// side), which are findings of their own.
+// Converts a trial's result to evidence for the candidate that it was directed at, with the
+// candidate's numbering of roles. Other races (both threads at the same side, for example) become
+// separate findings.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 namespace deadheat::schedule {
 
 struct Attached {
-  model::Evidence evidence;            // of the candidate; id and repeat are the caller's
+  model::Evidence evidence;            // for the candidate; the caller sets id and repeat
   std::vector<model::Finding> others;  // races of other pairs of sites
-  bool only_atomic = false;  // both sides were atomic: nothing that a data race could rest on
+  bool only_atomic = false;            // both sides were atomic: no basis for a data race
 };
 
 Attached attach(const TrialResult& trial, const TrialRequest& request,

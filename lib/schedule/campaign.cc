@@ -29,7 +29,7 @@ struct Attempt {
   size_t finding = 0;  // index into the file
   std::string key;     // of the candidate
   std::vector<RequestedSite> sites;
-  std::set<uint64_t> seeds;  // tried, or being tried
+  std::set<uint64_t> seeds;  // tried, or in progress
   bool gone = false, decided = false;
 };
 
@@ -37,7 +37,7 @@ bool can_be_tried(const model::Candidate& candidate) {
   return candidate.roles.size() == 2 && candidate.kind <= model::CandidateKind::kCollision;
 }
 
-// A trial that runs.
+// A running trial.
 class TrialExecution : public confirm::Execution {
  public:
   TrialExecution(std::unique_ptr<confirm::ProgramExecution> its_program, size_t its_attempt,
@@ -73,11 +73,11 @@ class Runner : public confirm::Confirmer {
  private:
   confirm::Runner& runner() { return options_.runner != nullptr ? *options_.runner : local_; }
 
-  // A name that no other execution has; nobody reads it.
+  // A unique name for the execution; it is never parsed.
   std::string execution(const Attempt& attempt, const std::string& last) const {
     return "confirm:" + key_ + "/" + attempt.key + "/" + last;
   }
-  // A trial of this campaign that was directed at the attempt's candidate.
+  // Whether this campaign's trial was directed at the attempt's candidate.
   bool is_of(const model::Evidence& evidence, const Attempt& attempt) const {
     if (!evidence.trial) return false;
     const model::Reproducer& how = evidence.trial->reproducer;
@@ -227,7 +227,7 @@ Result<std::unique_ptr<confirm::Execution>> Runner::start_trial(const confirm::S
   request.spins = undisturbed_.spins() || left_.spins();
   request.sites = attempt->sites;
   set_limits(request, undisturbed_.timeout_s(), undisturbed_.baseline().slowest_s());
-  // A trial runs one thread at a time: passing the baton within one processor is cheapest.
+  // A trial runs one thread at a time: passing the baton on one processor is cheapest.
   if (runner().is_local()) request.cpu = slot.processor;
   request.decisions = decisions_path(folder);
   const auto child = prepare(options_.target, request, folder, undisturbed_.timeout_s());
@@ -281,8 +281,8 @@ std::string Runner::repeat_command(const Attempt& attempt, uint64_t seed) const 
          std::to_string(seed);
 }
 
-// In full: the first race of each order and consequence, and the first failures without it. Of the
-// others, that they were.
+// Keeps in full the first race of each order and consequence, and the first failures without a
+// race; of the others, only that they happened.
 void Runner::keep(Attempt& attempt, Attached attached, const TrialResult& trial,
                   const TrialRequest& request, const std::string& folder) {
   model::Finding& finding = file_.findings[attempt.finding];
@@ -339,8 +339,8 @@ void Runner::keep_log(const Attempt& attempt, const TrialRequest& request,
   if (!copy_decisions(decisions_path(folder), kept)) ++logs_lost_;
 }
 
-// A failure without a race is a finding of its own. It names the candidate that the trial was
-// directed at by its execution: that is how the trial is repeated.
+// A failure without a race is a separate finding. Its execution names the candidate that the trial
+// was directed at: that is how the trial is repeated.
 void Runner::keep_failure(const Attempt& attempt, const TrialResult& trial,
                           const model::Evidence& evidence, const TrialRequest& request,
                           const std::string& folder) {
@@ -370,7 +370,7 @@ void Runner::keep_others(Attempt& attempt, std::vector<model::Finding> others,
   for (model::Finding& other : others) {
     if (++others_[candidate_key(other.candidate)] > kMostOfOthers) continue;
     other.evidence.resize(1);
-    // Directed at another candidate: no trial of this one, but that trial repeats it.
+    // It was directed at another candidate: not a trial of this one, but that trial repeats it.
     other.evidence[0].trial.reset();
     other.evidence[0].repeat = repeat_command(attempt, request.seed);
     model::add_finding(file_, std::move(other));

@@ -171,12 +171,12 @@ TEST(Attach, RolesAreThoseOfTheCandidate) {
   EXPECT_EQ(attached.evidence.order, model::Order::kAlternate);
   EXPECT_EQ(attached.evidence.accesses.at(0).thread, "T1");
   EXPECT_EQ(attached.evidence.consequence.detail, "x");
-  // Another place: a race, but not this one.
+  // A different place: a race, but not this one.
   trial.races.findings = {race_at(10, 21, false)};
   attached = attach(trial, request, candidate, {});
   EXPECT_EQ(attached.evidence.outcome, model::Outcome::kNotSeen);
   EXPECT_EQ(attached.others.size(), 1U);
-  // Only atomic: no race of a data race's kind.
+  // Only atomic: not a data race.
   trial.races.findings = {race_at(10, 20, false)};
   trial.races.findings[0].candidate.kind = model::CandidateKind::kOrder;
   attached = attach(trial, request, candidate, {});

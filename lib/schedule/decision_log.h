@@ -1,4 +1,4 @@
-// The log of decisions of a scheduled execution (abi/trial.md).
+// The decision log of a scheduled execution (abi/trial.md).
 #pragma once
 
 #include <cstdint>
@@ -37,16 +37,16 @@ struct Decision {
 struct DecisionLog {
   uint64_t seed = 0;
   std::vector<Decision> decisions;
-  uint64_t cut = 0;  // decisions that the header counts and the file lacks
+  uint64_t cut = 0;  // decisions counted in the header but missing in the file
 };
 
 Result<DecisionLog> parse_decisions(std::string_view bytes);
 Result<DecisionLog> read_decisions(const std::string& path);
 
-// A copy without what the file has room for beyond its decisions.
+// Copies the file without the unused room behind its decisions.
 Status copy_decisions(const std::string& from, const std::string& to);
 
-// The first decision (from 0) in which they differ; none if they are the same execution.
+// The first decision (from 0) in which they differ; none if the executions are the same.
 std::optional<size_t> first_difference(const DecisionLog& a, const DecisionLog& b);
 
 // "lock", "wait", ...

@@ -9,14 +9,14 @@ namespace {
 using model::Consequence;
 using model::ConsequenceKind;
 
-// Other output is no end, and status 0 is no failure.
+// Different output is not an abnormal end, and status 0 is not a failure.
 bool ends_abnormally(const Consequence& consequence, const confirm::ChildResult& child) {
   if (consequence.kind == ConsequenceKind::kExitStatus) return child.status != 0;
   return consequence.kind > ConsequenceKind::kExitStatus;
 }
 
-// How it failed, as part of the failure's identity: without the place, and without what differs
-// from trial to trial.
+// How it failed, as part of the failure's identity: without the place and without what differs
+// between trials.
 std::string how(const Consequence& consequence) {
   const std::string& detail = consequence.detail;
   switch (consequence.kind) {
@@ -41,7 +41,7 @@ std::string how(const Consequence& consequence) {
 
 bool same_failure(const Consequence& a, const Consequence& b) {
   if (a.kind != b.kind) return false;
-  // Which threads wait for what is told in other words each time.
+  // The list of waiting threads is worded differently each time.
   return a.kind == ConsequenceKind::kHang || a.kind == ConsequenceKind::kDeadlock ||
          a.detail == b.detail;
 }

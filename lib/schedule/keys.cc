@@ -1,4 +1,4 @@
-// How executions, candidates and their files are named, and when trials are enough.
+// Names of executions, candidates and their files, and the number of trials that is enough.
 #include <algorithm>
 
 #include "lib/base/find_program.h"
@@ -17,7 +17,7 @@ std::string sixteen(uint64_t value) {
 
 }  // namespace
 
-// Not from the pcs: those are learnt as more is found.
+// Not derived from the pcs: these are added as more is found.
 std::string candidate_key(const model::Candidate& candidate) {
   std::string text = model::display_id(candidate);
   for (const model::Role& role : candidate.roles)

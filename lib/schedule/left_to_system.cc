@@ -7,7 +7,7 @@
 namespace deadheat::schedule {
 namespace {
 
-// "calls ..., left to the system: read 3, poll 1": what follows the colon.
+// Parses the part after the colon: "calls ..., left to the system: read 3, poll 1".
 void add_calls(std::string_view meaning, std::map<std::string, uint64_t>& calls) {
   const size_t colon = meaning.find(": ");
   if (colon == std::string_view::npos) return;

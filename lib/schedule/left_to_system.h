@@ -11,15 +11,15 @@ namespace deadheat::schedule {
 
 class LeftToSystem {
  public:
-  void add(const Counters& of_trial);  // as the schedule mode ends with (abi/trial.md)
+  void add(const Counters& of_trial);  // the final counters of the schedule mode (abi/trial.md)
   void append_to(Counters& counters) const;
-  // A thread ran for long without a point, in some trial: it waits with plain reads.
+  // In some trial, a thread ran for long without a point: it waits with plain reads.
   bool spins() const { return uncontrolled_ > 0; }
 
  private:
   uint64_t trials_ = 0, outside_ = 0, uncontrolled_ = 0, signals_ = 0;
-  std::map<std::string, Counter> losses_;  // all else that trials count as lost, by name
-  std::map<std::string, uint64_t> calls_;  // of those outside, by name
+  std::map<std::string, Counter> losses_;  // all other losses counted by trials, by name
+  std::map<std::string, uint64_t> calls_;  // the outside calls, by name
 };
 
 }  // namespace deadheat::schedule

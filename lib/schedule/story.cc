@@ -13,9 +13,9 @@ namespace deadheat::schedule {
 namespace {
 
 constexpr uint8_t kLastAccess = static_cast<uint8_t>(PointKind::kAtomic);
-constexpr size_t kBefore = 6, kAfter = 8;  // steps of each thread
+constexpr size_t kBefore = 6, kAfter = 8;  // steps per thread
 
-// "T12 'worker'" is 12.
+// Returns 12 for "T12 'worker'".
 std::optional<uint32_t> thread_number(const std::string& name) {
   uint32_t number = 0;
   if (!name.starts_with('T')) return std::nullopt;
@@ -72,16 +72,16 @@ class Story {
     for (const size_t i : chosen) {
       point(i);
       const Decision& decision = log_.decisions[i];
-      // Flags may be those of who was chosen: only an access is held back.
+      // The flags may be those of the chosen thread: only an access is held back.
       if ((decision.flags & DHD_HELD_BACK) == 0 || decision.kind > kLastAccess) continue;
       steps_.back().what = "comes to its access, is held back";
       shown_standing_ = shown_standing_ || steps_.back().role != role_of(log_.decisions[at].thread);
     }
   }
 
-  // Who did not come last was held back until then.
+  // The thread that did not come last was held back until then.
   void stand(size_t at) {
-    // Where nobody is held back both may stand there already, while a third came to a point.
+    // If no thread is held back, both may already be there while a third one comes to a point.
     const auto arrived = role_of(log_.decisions[at].thread);
     const uint32_t last = arrived.value_or(1);
     for (const uint32_t role : {1 - last, last}) {
@@ -133,7 +133,7 @@ class Story {
     steps_.push_back(std::move(step));
   }
 
-  // What it came to stands last, in the column of who acted last.
+  // The consequence comes last, in the column of the thread that acted last.
   void failure() {
     if (consequence_.kind == model::ConsequenceKind::kNone || steps_.empty()) return;
     model::Step step;

@@ -1,5 +1,5 @@
-// The failing schedule as a story in two columns: what the two threads did last before they met,
-// the meeting, and what came after.
+// The failing schedule as a story in two columns: the last actions of the two threads before they
+// met, the meeting, and what followed.
 #pragma once
 
 #include "lib/model/evidence.h"
@@ -7,8 +7,8 @@
 
 namespace deadheat::schedule {
 
-// Fills evidence.steps from the trial's log of decisions. Nothing without a log, or where the
-// log does not show the race.
+// Fills evidence.steps from the trial's decision log. Empty without a log, or if the log does not
+// show the race.
 void tell_story(const TrialResult& trial, model::Evidence& evidence,
                 symbols::Symbolizer& symbolizer);
 

@@ -1,4 +1,4 @@
-// What a trial is asked to do: the file that the schedule mode reads (abi/trial.md).
+// The request for a trial: the file that the schedule mode reads (abi/trial.md).
 #pragma once
 
 #include <cstdint>
@@ -15,26 +15,26 @@ using RequestedSite = places::HookedPlace;
 struct TrialRequest {
   std::string strategy = "race_directed";
   uint64_t seed = 1;
-  uint64_t depth = 0, length = 0;  // pct; 0: not said
+  uint64_t depth = 0, length = 0;  // pct; 0: not given
   std::vector<RequestedSite> sites;
-  std::string decisions;  // the log goes there
+  std::string decisions;  // destination of the log
   std::string follow;     // replay: the log to follow
   bool stop_at_race = false;
-  bool spins = false;  // the program waits with plain reads: they are looked at
+  bool spins = false;  // the program waits with plain reads: keep their hooks
   int cpu = -1;        // processor to run on; -1: any
-  // After its patience a trial lets every thread go; if the program still does not end within its
-  // grace, it hangs. 0: nobody is ever let go.
+  // After its patience a trial releases all threads; if the program does not end within its grace,
+  // it hangs. 0: no release.
   uint64_t patience_ms = 0, grace_ms = 0;
 };
 
-// Sets patience and grace of a trial that is ended after `timeout_s`, of a program of which a run
-// takes up to `slowest_s`.
+// Sets patience and grace of a trial that is ended after `timeout_s`, for a program whose runs take
+// up to `slowest_s`.
 void set_limits(TrialRequest& request, double timeout_s, double slowest_s);
 
 // Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
 std::string to_text(const TrialRequest& request);
 
-// The choices as data, and back. Campaign and candidate are the caller's.
+// Conversions between the choices and a reproducer. The caller sets campaign and candidate.
 model::Reproducer reproducer_of(const TrialRequest& request);
 TrialRequest request_of(const model::Reproducer& reproducer);
 

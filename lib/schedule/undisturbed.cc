@@ -13,11 +13,11 @@ namespace deadheat::schedule {
 namespace {
 
 constexpr double kLeastTimeout_s = 10, kTimesSlowest = 10;
-constexpr double kFirstTimeout_s = 20;  // before anything is known of the program
-constexpr double kPartOfTime = 0.1;     // of all the time there is, for one that may hang
-constexpr double kPartOfTrial = 0.25;   // the same for a trial
+constexpr double kFirstTimeout_s = 20;  // before anything is known about the program
+constexpr double kPartOfTime = 0.1;     // of the total time, for a program that may hang
+constexpr double kPartOfTrial = 0.25;   // the same, for a trial
 constexpr double kLeastOfTime_s = 1;
-constexpr size_t kEnoughHung = 2;  // one that never ends by itself does so every time
+constexpr size_t kEnoughHung = 2;  // a program that never ends by itself does so every time
 
 }  // namespace
 
@@ -29,7 +29,7 @@ Undisturbed::Undisturbed(const Options& options, confirm::Runner& runner,
       left_(options.undisturbed),
       timeout_s_(options.timeout_s > 0 ? options.timeout_s : first_timeout_s()) {}
 
-// One that hangs must not use up the time of the trials.
+// A hanging program must not use up the time of the trials.
 double Undisturbed::first_timeout_s() const {
   const double known_s = kTimesSlowest * options_.took_s;
   const double part_s = options_.time.total_s() * kPartOfTime;
@@ -101,7 +101,7 @@ void Undisturbed::end() {
         "what the program prints differs from run to run by itself: it was not compared");
   if (options_.timeout_s > 0) return;
   const double slowest = baseline_.slowest_s();
-  // One that never ends by itself need not be waited for ten times as long.
+  // For a program that never ends by itself, ten times its run time would be wasted.
   if (slowest >= timeout_s_) return;
   timeout_s_ =
       std::min(std::max(kLeastTimeout_s, kTimesSlowest * slowest),

@@ -1,4 +1,4 @@
-// What the program does when nobody interferes: some runs as they come, and a serial one under the
+// The program's behaviour without interference: some ordinary runs, and a serial one under the
 // scheduler, which also shows whether that works in this program at all.
 #pragma once
 
@@ -17,7 +17,7 @@ class Undisturbed {
  public:
   Undisturbed(const Options& options, confirm::Runner& runner, symbols::Symbolizer& symbolizer);
 
-  // As the stages of a confirmer (lib/confirm/confirmer.h).
+  // The stages of a confirmer (lib/confirm/confirmer.h).
   Result<std::unique_ptr<confirm::Execution>> start();
   void finish(const confirm::ProgramExecution& run);
   Result<std::unique_ptr<confirm::Execution>> start_serial();
@@ -27,7 +27,7 @@ class Undisturbed {
   const confirm::Baseline& baseline() const { return baseline_; }
   double timeout_s() const { return timeout_s_; }  // for trials
   uint64_t length() const { return length_; }      // decisions of the serial run, for pct
-  bool spins() const { return spins_; }            // the serial run was seen to: see TrialRequest
+  bool spins() const { return spins_; }            // the serial run spun: see TrialRequest
   const std::vector<std::string>& problems() const { return problems_; }
 
  private:

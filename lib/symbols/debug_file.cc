@@ -8,8 +8,8 @@
 namespace deadheat::symbols {
 namespace {
 
-// The checksum of .gnu_debuglink: CRC-32 (the reflected polynomial 0xedb88320), bit by bit through
-// a table.
+// The checksum of .gnu_debuglink: CRC-32 (reflected polynomial 0xedb88320), byte by byte with a
+// table.
 uint32_t crc32(std::string_view bytes) {
   static const std::array<uint32_t, 256> kTable = [] {
     std::array<uint32_t, 256> table{};

@@ -10,7 +10,7 @@ namespace deadheat::symbols {
 
 std::string demangle(const char* name) {
   if (name == nullptr) return {};
-  // Longer names come only from hostile files; the demangler's time is not linear in them.
+  // Longer names come only from hostile files, and the demangler takes more than linear time.
   constexpr size_t kLongest = 1 << 16;
   const size_t length = ::strnlen(name, kLongest + 1);
   if (length > kLongest) return std::string(name, 64) + "...";

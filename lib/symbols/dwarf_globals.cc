@@ -12,11 +12,11 @@ namespace deadheat::symbols {
 namespace {
 
 constexpr int kDeepestScope = 100;
-// Entries looked at, over all units: a few seconds. Programs beyond it have the symbol table's
-// names.
+// Limit on the entries read over all units: a few seconds. Larger programs get names from the
+// symbol table.
 constexpr uint64_t kMostOfAllUnits = 50'000'000;
 
-// The fixed address of a variable; nothing for locals, registers and thread-local ones.
+// The fixed address of a variable; none for locals, registers and thread-local variables.
 std::optional<uint64_t> address_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute, operand;
   Dwarf_Op* op = nullptr;
@@ -39,7 +39,7 @@ bool is_atomic(Dwarf_Die* type) {
   return tag == DW_TAG_atomic_type || (named && is_atomic_class(dwarf_diename(type)));
 }
 
-// The type without its qualifiers and other names; `atomic` is set where one of them says so.
+// Strips qualifiers and typedefs from the type; sets `atomic` if one of them says so.
 bool plain_type(Dwarf_Die* die, Dwarf_Die* type, bool* atomic = nullptr) {
   Dwarf_Attribute attribute;
   if (dwarf_formref_die(dwarf_attr_integrate(die, DW_AT_type, &attribute), type) == nullptr)
@@ -73,7 +73,7 @@ bool member_offset(Dwarf_Die* member, uint64_t* offset) {
   Dwarf_Attribute attribute;
   if (dwarf_hasattr(member, DW_AT_data_bit_offset) == 1) return false;  // bit-fields share bytes
   if (dwarf_attr(member, DW_AT_data_member_location, &attribute) == nullptr) {
-    *offset = 0;  // unions leave it out
+    *offset = 0;  // unions omit it
     return true;
   }
   Dwarf_Word value = 0;
@@ -82,7 +82,7 @@ bool member_offset(Dwarf_Die* member, uint64_t* offset) {
   return true;
 }
 
-// Goes from `type` to the member or element that holds `offset`; false at the last one.
+// Descends from `type` to the member or element that contains `offset`; false at the innermost one.
 bool step_into(Dwarf_Die* type, uint64_t* offset, std::string* part, bool* atomic) {
   const int tag = dwarf_tag(type);
   Dwarf_Die inner;
@@ -120,7 +120,7 @@ std::string part_at(Dwarf_Die variable, uint64_t offset, uint64_t access_size, b
   std::string part;
   if (!plain_type(&variable, &type, atomic)) return part;
   for (int i = 0; i < kDeepestScope; ++i) {
-    // An access to the whole of something (a copy, say) names the whole.
+    // An access to a whole object (a copy, say) is named after the object.
     if (offset == 0 && access_size > 0 && size_of(&type) <= access_size &&
         dwarf_tag(&type) != DW_TAG_array_type)
       break;
@@ -153,8 +153,8 @@ void DwarfGlobals::add(Dwarf_Die& die, const std::string& scope) {
   variable.begin = *address;
   Dwarf_Die type;
   if (plain_type(&die, &type)) variable.size = size_of(&type);
-  // GCC defines outside of it what a namespace declares: the linkage name knows the scope, or, in
-  // an unnamed one, the declaration.
+  // GCC defines a variable outside the namespace that declares it: take the scope from the linkage
+  // name or, in an unnamed namespace, from the declaration.
   const char* linkage = text_of(&die, DW_AT_linkage_name);
   Dwarf_Attribute attribute;
   Dwarf_Die declaration;
@@ -196,7 +196,7 @@ std::optional<GlobalName> DwarfGlobals::find(uint64_t address, uint64_t access_s
   auto after = std::upper_bound(variables_.begin(), variables_.end(), address,
                                 [](uint64_t at, const Variable& one) { return at < one.begin; });
   if (after == variables_.begin()) return std::nullopt;
-  // Several entries may describe one variable: the first of them is as good as any.
+  // Several entries may describe one variable: use the first.
   const Variable& last = *--after;
   const Variable& found =
       *std::lower_bound(variables_.begin(), after, last.begin,

@@ -1,7 +1,7 @@
-// DWARF by address of a variable: globals, static members and static locals, and which part of one
-// an address means.
+// Looks up variables in DWARF by address: globals, static members and static locals, and the part
+// of the variable that an address refers to.
 //
-// All units are read once, when the first address is asked for.
+// All units are read once, at the first lookup.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -32,7 +32,8 @@ class DwarfGlobals {
   void add(Dwarf_Die& die, const std::string& scope);
 
   std::vector<Variable> variables_;
-  std::unordered_map<const void*, std::string> declared_in_;  // scopes of declarations, by entry
+  std::unordered_map<const void*, std::string> declared_in_;  // scopes of declarations, keyed by
+                                                              // entry
   uint64_t entries_ = 0;
 };
 

@@ -12,7 +12,7 @@ namespace deadheat::symbols {
 namespace {
 
 constexpr int kDeepestFunction =
-    200;  // of nested entries; deeper ones come only from hostile files
+    200;  // nested entries; deeper nesting comes only from hostile files
 
 uint32_t number_of(Dwarf_Die* die, unsigned name) {
   Dwarf_Attribute attribute;
@@ -26,7 +26,7 @@ const char* linkage_name(Dwarf_Die* die) {
   return name != nullptr ? name : text_of(die, DW_AT_MIPS_linkage_name);
 }
 
-// The entry that an inlined or out-of-line copy stands for.
+// Replaces an inlined or out-of-line copy by the entry it was made from.
 bool origin_of(Dwarf_Die* die) {
   Dwarf_Attribute attribute;
   Dwarf_Die origin;
@@ -48,7 +48,7 @@ std::string full_path(const char* name, Dwarf_Die* unit) {
 
 uint32_t clamped(int number) { return number > 0 ? static_cast<uint32_t>(number) : 0; }
 
-// Position of the call that was inlined as `die`.
+// Sets the position of the call that was inlined as `die`.
 void set_call_site(Dwarf_Die* die, DwarfIndex::Unit& unit, SourceFrame& frame) {
   Dwarf_Files* files = nullptr;
   size_t count = 0;
@@ -70,7 +70,7 @@ void set_line(DwarfIndex::Unit& unit, uint64_t address, SourceFrame& frame) {
   if (dwarf_linecol(line, &number) == 0) frame.column = clamped(number);
 }
 
-// The inlined call within `die` that holds the address; blocks are looked through.
+// Finds the inlined call within `die` that contains the address; looks into lexical blocks.
 bool inlined_at(Dwarf_Die* die, uint64_t address, int depth, Dwarf_Die* found) {
   Dwarf_Die child;
   if (depth > kDeepestFunction || dwarf_child(die, &child) != 0) return false;
@@ -126,7 +126,7 @@ void DwarfIndex::read_units() {
     Dwarf_Addr base = 0, begin = 0, end = 0;
     bool any = false;
     while ((at = dwarf_ranges(&die, at, &base, &begin, &end)) > 0) {
-      // Code that the linker dropped lies at 0.
+      // The linker leaves dropped code at address 0.
       if (begin != 0 && begin < end) unit_ranges_.push_back({begin, end, unit});
       any = true;
     }
@@ -148,8 +148,7 @@ void DwarfIndex::index_unit(size_t unit) {
             [](const Interval& a, const Interval& b) { return a.begin < b.begin; });
 }
 
-// Functions are also found inside others: GCC leaves the code of a lambda in the function that has
-// it.
+// Functions can be nested in others: GCC puts a lambda's code into the enclosing function.
 void DwarfIndex::collect_functions(Dwarf_Die die, const std::string& scope, int depth,
                                    std::vector<Interval>& found) {
   Dwarf_Die child;

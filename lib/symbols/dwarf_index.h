@@ -1,9 +1,9 @@
-// DWARF by address: which functions lie there, inlined ones included.
+// Looks up functions in DWARF by address, including inlined ones.
 //
 // libdw's own lookup (dwarf_addrdie) needs .debug_aranges, which clang does not write, and walks a
-// whole unit for each address. Here the units' ranges are read once, and a unit's functions once,
-// when the first address in it is asked for; after that an address costs two binary searches and a
-// walk within one function.
+// whole unit for each address. Here the ranges of all units are read once, and the functions of a
+// unit at the first lookup in it; after that a lookup costs two binary searches and a walk within
+// one function.
 #pragma once
 
 #include <elfutils/libdw.h>
@@ -23,23 +23,23 @@ namespace deadheat::symbols {
 
 class DwarfIndex {
  public:
-  // nullptr when the file has no DWARF. `elf` must outlive the index.
+  // nullptr if the file has no DWARF. `elf` must outlive the index.
   static std::unique_ptr<DwarfIndex> open(Elf* elf);
   DwarfIndex(const DwarfIndex&) = delete;
   DwarfIndex& operator=(const DwarfIndex&) = delete;
   ~DwarfIndex();
 
-  // Innermost first; empty when no unit has the address. The outermost frame's function may be
-  // empty if only the line is known.
+  // Innermost first; empty if no unit contains the address. The outermost frame has no function
+  // name if only the line is known.
   std::vector<SourceFrame> frames(uint64_t address);
 
-  // The code of all lines that are wanted; ranges of addresses.
+  // The address ranges of all lines for which `wanted` returns true.
   std::vector<std::pair<uint64_t, uint64_t>> code_of_lines(
       const std::function<bool(std::string_view file, uint32_t line)>& wanted);
 
   struct Unit {
-    Dwarf_Die die;   // of the split unit where there is one
-    Dwarf_Die line;  // has the line table
+    Dwarf_Die die;   // of the split unit if there is one
+    Dwarf_Die line;  // the entry with the line table
     bool indexed = false;
   };
   std::vector<Unit>& units() { return units_; }
@@ -48,7 +48,7 @@ class DwarfIndex {
  private:
   struct Interval {
     uint64_t begin, end;
-    size_t target;  // unit, or function
+    size_t target;  // index of a unit or function
   };
   explicit DwarfIndex(Dwarf* dwarf) : dwarf_(dwarf) {}
   void read_units();
@@ -61,10 +61,10 @@ class DwarfIndex {
   Dwarf* dwarf_;
   std::vector<Unit> units_;
   std::vector<Interval> unit_ranges_;
-  std::vector<std::vector<Interval>> functions_of_;  // by unit
+  std::vector<std::vector<Interval>> functions_of_;  // indexed by unit
   std::vector<Dwarf_Die> functions_;
-  // Namespaces and classes around functions that have no linkage name, by address of the entry:
-  // GCC gives none to functions of one file that were inlined everywhere.
+  // Enclosing namespaces and classes of functions without a linkage name, keyed by entry: GCC omits
+  // it for file-local functions that were inlined everywhere.
   std::unordered_map<const void*, std::string> scopes_;
 };
 

@@ -9,9 +9,9 @@ namespace deadheat::symbols {
 namespace {
 
 constexpr int kDeepestEntry = 100;
-// Of one unit: a second or so. A larger one has no facts.
+// Limit on the entries of one unit: about a second. A larger unit has no facts.
 constexpr uint64_t kMostOfOneUnit = 5'000'000;
-// Structures within structures; deeper ones count as marked.
+// Limit on nested structures; deeper ones count as marked.
 constexpr int kDeepestStructure = 8;
 
 struct TypeFacts {
@@ -29,7 +29,8 @@ bool is_structure(int tag) {
 
 TypeFacts facts_of_type(Dwarf_Die type, int structures);
 
-// What a structure holds, or leads to: a container's elements are behind its pointers.
+// Whether a structure contains or leads to something marked: a container's elements are behind its
+// pointers.
 bool marked_within(Dwarf_Die* structure, int structures) {
   if (structures > kDeepestStructure) return true;
   Dwarf_Die member;
@@ -38,8 +39,8 @@ bool marked_within(Dwarf_Die* structure, int structures) {
     const int tag = dwarf_tag(&member);
     Dwarf_Die type;
     if ((tag != DW_TAG_member && tag != DW_TAG_inheritance) || !follow(&member, &type)) continue;
-    // Lists lead to themselves; what is behind a member's pointer is looked at as far as its own
-    // type's marks, and into structures only by value.
+    // Lists point to themselves. Behind a member's pointer, look only at the marks of the
+    // pointed-to type; descend into structures only by value.
     Dwarf_Die at = type;
     bool by_value = true;
     for (int i = 0; i < kDeepestEntry; ++i) {
@@ -72,7 +73,7 @@ TypeFacts facts_of_type(Dwarf_Die type, int structures) {
       return facts;
     }
     if (tag == DW_TAG_pointer_type) facts.by_value = false;
-    // A pointer to a function leads to no data; whatever has no type ends here.
+    // A function pointer leads to no data; an entry without a type ends the search.
     if (tag == DW_TAG_subroutine_type || !follow(&type, &type)) return facts;
   }
   facts.marked = true;
@@ -83,7 +84,7 @@ TypeFacts facts_of_type(Dwarf_Die type, int structures) {
 
 bool names_atomic(const char* type_name) {
   if (type_name == nullptr) return false;
-  // sig_atomic_t is for signal handlers: an ordinary integer between threads.
+  // sig_atomic_t is for signal handlers; between threads it is an ordinary integer.
   if (std::strcmp(type_name, "sig_atomic_t") == 0 || std::strcmp(type_name, "__sig_atomic_t") == 0)
     return false;
   const std::string_view name(type_name);
@@ -157,7 +158,7 @@ void DwarfWords::add(Dwarf_Die* die) {
       WordFacts& facts = words_[std::string(name).substr(0, std::strcspn(name, "<"))];
       facts.other = true;
       facts.marked |= names_atomic(name);
-      // A type that is marked marks what is cast to it.
+      // A marked typedef marks whatever is cast to it.
       if (dwarf_tag(die) == DW_TAG_typedef) add_typed(facts, die);
       return;
     }
@@ -173,7 +174,7 @@ void DwarfWords::collect(Dwarf_Die die, int depth) {
   do {
     if (!complete_) return;
     if (++entries_ > kMostOfOneUnit || dwarf_hasattr(&child, DW_AT_signature) == 1) {
-      complete_ = false;  // its members are in a unit of its own
+      complete_ = false;  // its members are in a separate unit
       return;
     }
     if (dwarf_tag(&child) == DW_TAG_imported_unit) {

@@ -1,4 +1,4 @@
-// The dynamic section and .dynsym: which libraries an image asks for, and what it imports.
+// The dynamic section and .dynsym: which libraries an image needs, and which symbols it imports.
 #include <gelf.h>
 
 #include "lib/base/text.h"
@@ -7,7 +7,7 @@
 namespace deadheat::symbols {
 namespace {
 
-// f(tag, text) for every entry of the dynamic section that names something.
+// Calls f(tag, text) for every dynamic entry with a string value.
 template <typename F>
 void each_dynamic_text(Elf* elf, F f) {
   for (Elf_Scn* scn = elf_nextscn(elf, nullptr); scn != nullptr; scn = elf_nextscn(elf, scn)) {

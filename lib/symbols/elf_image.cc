@@ -9,6 +9,7 @@
 #include <cstring>
 
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 namespace deadheat::symbols {
 namespace {
@@ -37,7 +38,10 @@ std::string build_id_in(Elf_Data* data) {
   return {};
 }
 
-// Symbols without a size reach to the next one; of several at one address the first stays.
+// Of a whole program with debug information; sections are read as large as their headers say.
+constexpr uint64_t kMostImageBytes = uint64_t{8} << 30;
+
+// Extends symbols without a size to the next one; of several at one address the first is kept.
 void close_gaps(std::vector<Symbol>& symbols) {
   std::sort(symbols.begin(), symbols.end(), [](const Symbol& a, const Symbol& b) {
     if (a.begin != b.begin) return a.begin < b.begin;
@@ -59,7 +63,11 @@ Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
   struct stat info{};
   if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
     return Error{path + " is not a regular file", ""};
-  // Not mapped: a file that shrinks while it is read must be an error, not a SIGBUS.
+  if (static_cast<uint64_t>(info.st_size) > kMostImageBytes)
+    return Error{path + " has " + with_thousands(static_cast<uint64_t>(info.st_size)) +
+                     " bytes; the most that is read is " + with_thousands(kMostImageBytes),
+                 "is it the right file?"};
+  // Read instead of mapped: a file that shrinks meanwhile must cause an error, not a SIGBUS.
   Elf* elf = elf_begin(fd.get(), ELF_C_READ, nullptr);
   if (elf == nullptr || elf_kind(elf) != ELF_K_ELF) {
     elf_end(elf);
@@ -130,7 +138,7 @@ std::optional<DebugLink> ElfImage::debug_link() const {
   if (length == 0 || at + 4 > data->d_size) return std::nullopt;
   DebugLink link{std::string(text, length), 0};
   std::memcpy(&link.crc, text + at, 4);
-  // A name, not a path: it must not lead out of the folders that are searched.
+  // Accept a name, not a path: it must not leave the folders that are searched.
   if (link.name.find('/') != std::string::npos) return std::nullopt;
   return link;
 }

@@ -1,6 +1,6 @@
-// An ELF file as far as symbols need it: who it is (build-id), where its debug information may be,
-// and its symbol tables. Everything read from the file is taken for hostile: each result of libelf
-// is checked, and what is broken is absent.
+// The parts of an ELF file that symbol lookup needs: its build-id, where its debug information may
+// be, and its symbol tables. Files are treated as hostile: every result of libelf is checked, and
+// broken parts count as absent.
 #pragma once
 
 #include <libelf.h>
@@ -19,9 +19,9 @@ namespace deadheat::symbols {
 
 struct Symbol {
   uint64_t begin = 0;
-  uint64_t end = 0;       // where the next symbol begins, if the table does not say
-  uint64_t size = 0;      // as the table says
-  const char* name = "";  // lives as long as the image
+  uint64_t end = 0;       // beginning of the next symbol if the table gives no size
+  uint64_t size = 0;      // as in the table
+  const char* name = "";  // valid as long as the image
 };
 
 struct DebugLink {
@@ -43,9 +43,9 @@ class ElfImage {
   std::optional<DebugLink> debug_link() const;
   bool has_section(std::string_view name) const;
 
-  uint64_t first_address() const;  // of the first loaded segment, without its page offset
+  uint64_t first_address() const;  // of the first loaded segment, rounded down to a page
 
-  // By address; from .symtab, else .dynsym.
+  // Sorted by address; from .symtab, else .dynsym.
   const std::vector<Symbol>& functions();
   const std::vector<Symbol>& objects();
 
@@ -69,7 +69,7 @@ class ElfImage {
   std::vector<Symbol> functions_, objects_;
 };
 
-// The symbol that holds `address`, or nullptr.
+// The symbol that contains `address`, or nullptr.
 const Symbol* find_symbol(const std::vector<Symbol>& symbols, uint64_t address);
 
 }  // namespace deadheat::symbols

@@ -1,4 +1,4 @@
-// Damaged and hostile files: every lookup comes back, with or without an answer.
+// Damaged and hostile files: every lookup returns, with or without an answer.
 #include <gtest/gtest.h>
 #include <unistd.h>
 
@@ -71,7 +71,7 @@ TEST_F(Hostile, HeadersChanged) {
   Random random(3);
   for (int i = 0; i < 150; ++i) {
     std::string damaged = whole_;
-    // The file header and the section headers at the end steer everything else.
+    // The file header and the section headers at the end control everything else.
     const size_t at =
         random.chance(0.5) ? 4 + random.below(60) : damaged.size() - 1 - random.below(64 * 36);
     damaged[at] = static_cast<char>(random.next());

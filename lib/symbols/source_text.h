@@ -1,5 +1,5 @@
-// Lines of source files, for quoting. A file is read once; one that cannot be read, is too large or
-// is newer than the binary (its lines may have moved) has no lines.
+// Lines of source files, for quoting. A file is read once. A file that is unreadable, too large or
+// newer than the binary (its lines may have moved) has no lines.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +11,11 @@ namespace deadheat::symbols {
 
 class SourceText {
  public:
-  // White space folded, at most kLongest bytes; empty when unknown. Only the first `bytes` of it.
+  // Line `number` with white space folded, at most kLongest bytes and at most its first `bytes`;
+  // empty if unknown.
   std::string line(const std::string& path, uint32_t number, int64_t built_ns,
                    size_t bytes = std::string::npos);
-  // Sources that were changed after the binary was built, in the order in which they were met.
+  // Sources that were changed after the binary was built, in order of first use.
   const std::vector<std::string>& newer() const { return newer_; }
 
   static constexpr size_t kLongest = 400;

@@ -5,7 +5,7 @@
 namespace deadheat::symbols {
 namespace {
 
-// "counter.0" and "foo.part.0" are a compiler's clones; C++ clones are handled by the demangler.
+// "counter.0" and "foo.part.0" are compiler-made clones; the demangler handles those of C++ names.
 std::string without_clone(std::string name) {
   const size_t dot = name.find('.', 1);
   if (dot != std::string::npos && !name.starts_with("_Z")) name.resize(dot);
@@ -32,7 +32,7 @@ Symbolizer::ModuleId Symbolizer::module(const std::string& path, const std::stri
 
 void Symbolizer::open(Module& module) {
   module.opened = true;
-  if (!module.path.starts_with('/')) return;  // "[vdso]" and what has no file
+  if (!module.path.starts_with('/')) return;  // "[vdso]" and other mappings without a file
   auto image = ElfImage::open(module.file.empty() ? module.path : module.file);
   std::string why;
   if (!image) {

@@ -1,8 +1,9 @@
-// Symbolizer: module + build-id + address in, frames with names and lines out; no other program.
+// Symbolizer: converts module, build-id and address to frames with names and lines, without an
+// external program.
 //
-// A module is opened once and every address looked up once. The file must be the one that ran: if
-// its build-id is another, a debug file of the right one is looked for, and if there is none the
-// frames stay nameless and `problems` says why. Wrong names are never given.
+// It opens each module once and looks up each address once. The file must be the one that ran: if
+// its build-id differs, a debug file with the right one is searched, and if there is none the
+// frames have no names and `problems` says why. It never returns wrong names.
 #pragma once
 
 #include <cstdint>
@@ -32,23 +33,23 @@ class Symbolizer {
 
   explicit Symbolizer(SymbolizerOptions options = {}) : options_(std::move(options)) {}
 
-  // `build_id` as the process had it; empty when it is not known. `file`: where it can be read, if
-  // not at its path.
+  // `build_id` is that of the mapped module; empty if unknown. `file`: where to read it, if not at
+  // `path`.
   ModuleId module(const std::string& path, const std::string& build_id,
                   const std::string& file = {});
   const std::string& path(ModuleId module) const { return modules_[module]->path; }
   const std::string& build_id(ModuleId module) const { return modules_[module]->build_id; }
 
-  // Innermost first; empty when nothing is known. The reference lives as long as the Symbolizer.
+  // Innermost first; empty if nothing is known. The reference is valid as long as the Symbolizer.
   const std::vector<SourceFrame>& frames(ModuleId module, uint64_t address);
-  // `size` of the access; 0 when unknown.
+  // `size` is that of the access; 0 if unknown.
   std::optional<GlobalName> global(ModuleId module, uint64_t address, uint64_t size);
-  // Where the module's first segment lies in its file address space; 0 when unknown.
+  // The address of the module's first segment in its file address space; 0 if unknown.
   uint64_t first_address(ModuleId module);
   std::string source_text(ModuleId module, const SourceFrame& frame);
-  // Of that line, what stands before the frame's column; nothing where the column is not known.
+  // The part of that line before the frame's column; empty if the column is unknown.
   std::string source_before(ModuleId module, const SourceFrame& frame);
-  // What the debug information of the unit with the code at `address` says of a word in its source.
+  // What the debug information of the unit that contains `address` says about a word in its source.
   WordFacts word(ModuleId module, uint64_t address, const std::string& word);
 
   std::vector<std::pair<uint64_t, uint64_t>> code_of_lines(
@@ -61,7 +62,7 @@ class Symbolizer {
   struct Module {
     std::string path, build_id, file;
     std::unique_ptr<ElfImage> image,
-        debug;  // either may be missing; debug has the DWARF if not null
+        debug;  // either may be missing; debug has the DWARF if it is not null
     std::unique_ptr<DwarfIndex> dwarf;
     std::unique_ptr<DwarfGlobals> globals;
     bool opened = false, globals_read = false;

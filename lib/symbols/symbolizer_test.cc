@@ -1,5 +1,5 @@
-// The names and lines of a program that was compiled just now, by both compilers, with both
-// versions of DWARF, optimised and not, stripped and split.
+// Names and lines of a program compiled by this test with both compilers, both versions of DWARF,
+// optimised and not, stripped and split.
 #include "lib/symbols/symbolizer.h"
 
 #include <gtest/gtest.h>
@@ -65,7 +65,7 @@ class Sample {
     const std::string said = output_of("cd " + folder_.string() + " && " + command);
     EXPECT_EQ(said, "");
   }
-  // Where the program says that its marks are.
+  // The addresses of the marks, as printed by the program.
   std::map<std::string, uint64_t> marks() const {
     std::map<std::string, uint64_t> found;
     const std::string text = output_of(program());
@@ -184,7 +184,7 @@ TEST(Symbolizer, DebugFileByBuildIdAndByLink) {
              id.substr(0, 2) + "/" + id.substr(2) + ".debug");
   Symbolizer by_id(SymbolizerOptions{.debug_folders = {sample.file("root")}});
   EXPECT_EQ(by_id.frames(by_id.module(sample.file("bare"), id), marks["inlined"]).size(), 3U);
-  // The program is gone; its debug file is enough.
+  // The program file is gone; its debug file is enough.
   EXPECT_EQ(by_id.frames(by_id.module(sample.file("gone"), id), marks["inlined"]).size(), 3U);
   Symbolizer none;
   EXPECT_TRUE(none.frames(none.module(sample.file("bare"), id), marks["inlined"]).empty());

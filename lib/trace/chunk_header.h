@@ -1,4 +1,4 @@
-// Making and checking the fixed headers of the container.
+// Creates and checks the fixed headers of the container.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +41,7 @@ inline bool is_valid(const dht_file_header& header) {
   return has_magic(header) && header.header_crc == checksum(header);
 }
 
-// The identity of a chunk whose place is reserved; commit fields are the caller's.
+// Writes the identity of a chunk whose space is reserved; the caller fills the commit fields.
 inline void reserve(dht_chunk_header& header) {
   header.magic = DHT_CHUNK_MAGIC;
   header.header_size = sizeof header;
@@ -54,13 +54,13 @@ inline void seal(dht_chunk_header& header) {
   header.commit_crc = commit_checksum(header);
 }
 
-// The identity can be trusted and the sizes are within the format's limits.
+// Whether the identity can be trusted and the sizes are within the format's limits.
 inline bool has_valid_identity(const dht_chunk_header& header) {
   return header.magic == DHT_CHUNK_MAGIC && header.header_size >= sizeof header &&
          header.capacity >= header.header_size && header.capacity <= DHT_MAX_CAPACITY &&
          header.identity_crc == identity_checksum(header);
 }
-// The commit part can be used: sealed and intact, or open with a length that fits.
+// Whether the commit part can be used: sealed and intact, or open with a length that fits.
 inline bool has_valid_commit(const dht_chunk_header& header) {
   if (header.stored_size > header.capacity - header.header_size ||
       header.stored_size > DHT_MAX_RAW_SIZE)

@@ -40,7 +40,7 @@ class Indexer {
     return header;
   }
 
-  // Adds the chunk if its bytes are there; returns where to look next.
+  // Adds the chunk if its bytes are present. Returns where to look next.
   uint64_t take(uint64_t offset, const dht_chunk_header& header) {
     const uint64_t left = index_.file_size - offset;
     const Chunk chunk{offset, header};
@@ -69,20 +69,20 @@ class Indexer {
                     ": its payload does not match its checksum; skipped");
     }
     ++index_.damaged_headers;
-    // A writer may have been killed in the middle of it: other writers' chunks can lie inside its
-    // claimed extent.
+    // A writer may have been killed midway, and chunks of other writers can lie inside its claimed
+    // extent.
     return offset + sizeof header;
   }
 
-  // Payloads are read here only after a hop that led nowhere. The budget keeps a file of false
-  // headers, each claiming all that follows, from costing time quadratic in its size.
+  // Payloads are read here only after a hop that led nowhere. The budget prevents a file of false
+  // headers, each claiming everything after it, from costing time quadratic in its size.
   bool verifies(const Chunk& chunk) {
     if (chunk.header.stored_size > verify_budget_) return false;
     verify_budget_ -= chunk.header.stored_size;
     return load_payload(input_, chunk, 0).ok();
   }
 
-  // From a place that is no chunk header to the next that is, or to the end.
+  // Skips from a position that is no chunk header to the next one that is, or to the end.
   uint64_t skip_garbage(uint64_t from) {
     constexpr size_t kBlock = 64 << 10;
     const uint32_t magic = DHT_CHUNK_MAGIC;
@@ -113,7 +113,7 @@ class Indexer {
     return std::all_of(bytes, bytes + size, [](uint8_t byte) { return byte == 0; });
   }
 
-  // Zeroes are no damage: space that was reserved and never used.
+  // Zeroes are not damage: space that was reserved and never used.
   uint64_t report_garbage(uint64_t from, uint64_t to, bool all_zero) {
     if (all_zero && to - from >= sizeof(dht_chunk_header)) return to;
     index_.garbage_bytes += to - from;

@@ -1,9 +1,9 @@
-// Where the chunks of a trace are: found by hopping from header to header, without reading
+// Locates the chunks of a trace by hopping from header to header, without reading
 // payloads.
 //
-// Damage is stepped over: bytes that are no chunk are searched for the next header that checks out.
-// A file cut or torn in the middle of a chunk keeps all other chunks. Every number in a header is
-// held against the file's size before anything is allocated for it.
+// Damage is skipped: in bytes that are no chunk, the search goes on for the next valid
+// header. A file truncated or torn inside a chunk keeps all other chunks. Every number in
+// a header is checked against the file's size before memory is allocated for it.
 #pragma once
 
 #include <cstdint>
@@ -28,16 +28,16 @@ struct ChunkIndex {
   dht_file_header file{};
   uint64_t file_size = 0;
   std::vector<Chunk> chunks;     // in file order; headers are valid, payloads lie within the file
-  uint64_t garbage_bytes = 0;    // belong to no chunk
-  uint64_t damaged_headers = 0;  // chunks whose place is known and whose commit part is not usable
-  bool cut = false;              // the file ends within a chunk
+  uint64_t garbage_bytes = 0;    // not part of any chunk
+  uint64_t damaged_headers = 0;  // chunks with a known position but an unusable commit part
+  bool cut = false;              // the file ends inside a chunk
 };
 
-// An Error if this is no trace of ours at all, or of another version.
+// Fails if the file is not a Deadheat trace or has another version.
 Result<ChunkIndex> index_chunks(const Input& input, Problems& problems);
 
-// The records of a chunk, decompressed, followed by `padding` zero bytes. An Error says what is
-// wrong with them.
+// The records of a chunk, decompressed, followed by `padding` zero bytes. An Error describes the
+// damage.
 Result<std::vector<uint8_t>> load_payload(const Input& input, const Chunk& chunk, size_t padding);
 
 }  // namespace deadheat::trace

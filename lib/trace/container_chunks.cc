@@ -1,4 +1,4 @@
-// How a stream of a container gets from one chunk to the next: continuity, damage, memory.
+// Moves a stream of a container from one chunk to the next: continuity, damage, memory.
 #include <algorithm>
 
 #include "lib/trace/container_source.h"
@@ -20,7 +20,7 @@ bool ContainerSource::open_next_chunk(Stream& stream) {
     if (!check_continuity(stream, chunk)) return false;
     ++stream.next_chunk;
     if (load(stream)) return true;
-    // Its header is sound, so what was in it is known: later chunks are compared with its base.
+    // The header is sound, so the loss is known: later chunks are compared with its base.
     ++losses_.chunks_lost;
     losses_.events_lost += chunk.header.events;
   }
@@ -31,9 +31,9 @@ bool ContainerSource::open_next_chunk(Stream& stream) {
   return false;
 }
 
-// Whether `chunk` follows what was read of the stream. Lost unstamped accesses are only counted;
-// lost stamps set the horizon, unless stamps are dense: then the merge sees the hole itself, and
-// later than here.
+// Checks that `chunk` continues what was read of the stream. Lost unstamped accesses are only
+// counted. Lost stamps set the horizon, unless stamps are dense: then the merge finds the gap
+// itself, and at a later stamp.
 bool ContainerSource::check_continuity(Stream& stream, const Chunk& chunk) {
   const uint64_t expected =
       stream.next_chunk == 0
@@ -97,8 +97,8 @@ void ContainerSource::count_memory(Stream& stream) {
   loaded_bytes_ += stream.memory;
 }
 
-// Drops every other stream's chunk when the limit is reached; reload() brings one back when its
-// turn comes. Crude, and never needed with fewer than a thousand threads at default sizes.
+// Drops the chunks of all other streams at the memory limit; reload() brings one back when its turn
+// comes. Crude, but never needed below a thousand threads at default sizes.
 void ContainerSource::make_room(const Stream& keep, uint64_t bytes) {
   if (loaded_bytes_ + bytes <= options_.memory_limit) return;
   for (auto& stream : streams_) {
@@ -134,7 +134,7 @@ bool ContainerSource::reload(Stream& stream) {
   stream.decoder.extend(stream.payload.size() - ChunkDecoder::kPadding);
   Event* none = nullptr;
   auto stop = ChunkDecoder::Stop::kPending;
-  // The reads that go before the pending event were given out before.
+  // The reads that precede the pending event were delivered before.
   if (stream.has_pending) do {
       stop = stream.decoder.run(none, none);
     } while (stop == ChunkDecoder::Stop::kPending && stream.decoder.pending().stamp == kUnstamped &&

@@ -1,5 +1,5 @@
-// Any bytes as a container: nothing crashes, nothing reads beyond, and what is read twice is the
-// same.
+// Arbitrary bytes as a container: no crash, no read out of bounds, and two reads give the same
+// result.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -13,7 +13,7 @@ namespace {
 
 using namespace deadheat::trace;
 
-// Checksums that fit: otherwise hardly any mutation gets past them to the records.
+// Corrects the checksums: otherwise hardly any mutation reaches the records.
 void repair(std::vector<uint8_t>& bytes) {
   dht_file_header file;
   if (bytes.size() < sizeof file) return;
@@ -40,7 +40,7 @@ void repair(std::vector<uint8_t>& bytes) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  // The last byte picks the options, so that one corpus serves all of them.
+  // The last byte selects the options, so that one corpus serves all of them.
   const uint8_t choice = data[size - 1];
   ContainerOptions options;
   options.ignore_gaps = (choice & 1) != 0;

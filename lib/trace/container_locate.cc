@@ -1,7 +1,7 @@
-// Where events of a container lie: the chunk of each, found by merging once more.
+// Finds the chunk of each requested event by merging once more.
 //
-// Only the batches that hold an event that is looked for are noted down; up to them the merge runs
-// as ever, and what next() yields to engines costs nothing for it.
+// Chunks are noted only for batches that contain a requested event; the merge up to them is
+// unchanged, and next() costs engines nothing extra.
 #include "lib/trace/container_source.h"
 #include "lib/trace/container_stream.h"
 

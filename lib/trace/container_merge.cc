@@ -1,4 +1,4 @@
-// The two merges of a container's streams (container_source.h says when which is used).
+// The two merges of a container's streams (container_source.h says which is used when).
 #include <algorithm>
 
 #include "lib/trace/container_source.h"
@@ -53,8 +53,8 @@ bool ContainerSource::goes_first(const Stream& stream) const {
   return turns_.empty() || Turn{stream.pending_stamp, false, stream.number} < turns_.front();
 }
 
-// The stream that comes next, with its pending event accepted (or at its start); null at the end or
-// the horizon.
+// The stream whose turn is next, with its pending event accepted (or at its start); null at the end
+// or at the horizon.
 ContainerSource::Stream* ContainerSource::next_turn() {
   while (!finished_) {
     if (turns_.empty()) {
@@ -97,8 +97,8 @@ bool ContainerSource::accept_stamp(Stream& stream) {
   return true;
 }
 
-// Whether missing stamps are those of writers that were killed before they wrote the event: nobody
-// saw it happen, so nothing depends on it. With any damage, a hole may be something else.
+// Whether missing stamps belong to writers that were killed before they wrote the event: no thread
+// saw it happen, so nothing depends on it. With any damage, a gap may have another cause.
 bool ContainerSource::was_never_written(uint64_t stamps) {
   const bool damaged = index_.damaged_headers > 0 || index_.garbage_bytes > 0 || index_.cut ||
                        losses_.chunks_lost > 0 || losses_.streams_broken > 0;
@@ -115,8 +115,8 @@ void ContainerSource::emit_pending(Stream& stream, Event* to) {
     if (ranges_.size() + pending.ranges.size() <= kMaxBatchRanges) {
       ranges_.insert(ranges_.end(), pending.ranges.begin(), pending.ranges.end());
     } else {
-      // One range over all of them: the region reaches more than it did, which can hide a race,
-      // never invent one.
+      // Replace them by one range over all of them: the region then reaches more than it did, which
+      // can hide a race but never invents one.
       Range all = pending.ranges[0];
       for (const Range& range : pending.ranges)
         all = {std::min(all.begin, range.begin), std::max(all.end, range.end)};
@@ -140,9 +140,9 @@ void ContainerSource::place_in_space(const Stream& stream, Event* from, Event* t
       from->address += stream.space;
 }
 
-// Every stamp of the window is one place in events_; what is not filled at the end was lost.
+// Each stamp of the window has its place in events_; a place left empty is a lost event.
 Batch ContainerSource::next_window() {
-  if (last_stamp_ >= kLastStamp) {  // no recording gets there; going on would wrap around
+  if (last_stamp_ >= kLastStamp) {  // no recording gets this far; continuing would wrap around
     finished_ = stopped_at_gap_ = true;
     problems_.add("stamps beyond 2^63 cannot be; what carries them is left out");
   }
@@ -194,8 +194,8 @@ void ContainerSource::fill_window(Stream& stream, uint64_t& stored) {
   current_ = nullptr;
 }
 
-// False if the pending event is for a later window (or its stamp is impossible, which ends the
-// stream).
+// Returns false if the pending event belongs to a later window (or its stamp is impossible, which
+// ends the stream).
 bool ContainerSource::place_pending(Stream& stream, uint64_t& stored) {
   const uint64_t stamp = stream.pending_stamp;
   const uint64_t place = stamp - (last_stamp_ + 1);
@@ -212,7 +212,7 @@ bool ContainerSource::place_pending(Stream& stream, uint64_t& stored) {
   return true;
 }
 
-// How many events of the window are good; moves last_stamp_ past them.
+// Returns how many events of the window are usable; moves last_stamp_ past them.
 size_t ContainerSource::close_window(uint64_t stored) {
   if (stored == events_.size()) {
     last_stamp_ += stored;
@@ -238,7 +238,7 @@ size_t ContainerSource::close_window(uint64_t stored) {
   return drop_holes();
 }
 
-// Moves the events of a window together; how many there are.
+// Compacts the events of a window; returns how many there are.
 size_t ContainerSource::drop_holes() {
   size_t kept = 0;
   for (size_t i = 0; i < events_.size(); ++i) {

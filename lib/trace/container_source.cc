@@ -9,8 +9,8 @@
 namespace deadheat::trace {
 namespace {
 
-// A trace that names more threads than this is broken or hostile; the rest share the last number,
-// counted.
+// A trace that names more threads than this is broken or hostile; the others share the last number
+// and are counted.
 constexpr size_t kMaxThreads = 1 << 20;
 
 std::string count_of(uint64_t count, const char* noun) {
@@ -125,7 +125,7 @@ void ContainerSource::name_threads() {
     const ThreadId number = thread(named.key);
     if (named.name.empty() || number >= thread_names_.size()) continue;
     std::string name = named.name;
-    // Names that programs give are not unique; reports and the text form need them to be.
+    // Names set by programs are not unique; reports and the text form need unique ones.
     if (taken.contains(name))
       name += " (" + std::to_string(named.key.pid) + "/" + std::to_string(named.key.tid) + ")";
     if (taken.insert(name).second) thread_names_[number] = name;
@@ -166,8 +166,8 @@ void ContainerSource::start_over() {
     const bool headless = first.sequence != 0 && !dense_stamps();
     turns_.push_back({headless ? 0 : first.base_stamp, true, stream->number});
   }
-  // Streams are sorted by start: backwards, this is a stack of those still to start; made a heap
-  // for merging.
+  // Streams are sorted by start. Reversed, the vector is a stack of streams still to start; for
+  // merging, make it a heap.
   if (total_order() && dense_stamps()) {
     std::reverse(turns_.begin(), turns_.end());
   } else {
@@ -191,7 +191,7 @@ Result<Batch> ContainerSource::next() {
   return batch;
 }
 
-// Says once, at the end, what is missing.
+// Reports once, at the end, what is missing.
 void ContainerSource::finish() {
   if (ends_checked_) return;
   ends_checked_ = true;

@@ -33,9 +33,9 @@
 namespace deadheat::trace {
 
 struct ContainerOptions {
-  bool ignore_gaps = false;  // go on past the horizon; engines may then report what is no race
+  bool ignore_gaps = false;  // continue past the horizon; engines may then report false races
   uint64_t memory_limit =
-      256ULL << 20;  // bytes of chunks and tables held at a time (one stream always fits)
+      256ULL << 20;  // bytes of chunks and tables in memory (one stream always fits)
   size_t batch_events = 4096;
 };
 
@@ -75,7 +75,7 @@ class ContainerSource : public Source, private DecoderContext {
   static constexpr uint64_t kLastStamp = 1ULL << 63;
   static constexpr uint64_t kSpaceSize = 1ULL << 47;  // above every user address
   static constexpr uint64_t kSpaces = 1ULL << 14;     // more processes share: that hides, at worst
-  struct Turn {  // whose turn it is when `stamp` is reached; starts come after the event of that
+  struct Turn {  // whose turn it is at `stamp`; starts come after the event of that stamp
                  // stamp
     uint64_t stamp;
     bool start;
@@ -90,8 +90,8 @@ class ContainerSource : public Source, private DecoderContext {
   void check_ends();
   void start_over();
 
-  // Moves to the next readable chunk of the stream; false when there is none (or a loss forbids
-  // it).
+  // Moves to the next readable chunk of the stream. Returns false if there is none (or a loss
+  // forbids it).
   bool open_next_chunk(Stream& stream);
   bool check_continuity(Stream& stream, const Chunk& chunk);
   bool load(Stream& stream);
@@ -137,13 +137,13 @@ class ContainerSource : public Source, private DecoderContext {
   uint64_t last_stamp_ = 0;
   uint64_t loaded_bytes_ = 0;
   uint64_t unknown_domains_ = 0, duplicate_chunks_ = 0;
-  uint64_t killed_stamping_ = 0;  // writers that were killed between a stamp and its event
+  uint64_t killed_stamping_ = 0;  // writers killed between taking a stamp and writing its event
   bool finished_ = false, stopped_at_gap_ = false, ends_checked_ = false;
   Losses losses_;
 
   std::vector<Event> events_;
   std::vector<Range> ranges_;
-  // While locate() reads a batch that may hold an event it looks for: each event's chunk.
+  // While locate() reads a batch with a requested event: each event's chunk.
   bool locating_ = false;
   std::vector<uint32_t> chunk_of_;
 };

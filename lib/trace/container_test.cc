@@ -1,5 +1,5 @@
-// Writer and reader are inverse: random events through the container in every mode come back the
-// same.
+// Writer and reader are inverse: random events survive the container in every
+// mode.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -85,7 +85,7 @@ TEST_P(Container, RoundTrip) {
     const std::vector<WholeEvent> got = read_all(*source);
     for (const std::string& line : source->problems()) ADD_FAILURE() << line;
     ASSERT_EQ(got.size(), written.size());
-    // Stamped events in the written order, and each thread's events in its order.
+    // Stamped events in the order of writing, and each thread's events in its order.
     std::vector<WholeEvent> wrote_stamped, got_stamped;
     std::vector<std::vector<WholeEvent>> wrote_thread(mode.threads), got_thread(mode.threads);
     for (const WholeEvent& event : written) {
@@ -127,7 +127,7 @@ INSTANTIATE_TEST_SUITE_P(
                                      Mode{3000, 0, false, true, 32, 20'000}),
                      testing::Values(1, 2)));
 
-// The place of unstamped accesses: directly after the stamped event before them in their thread.
+// Unstamped accesses come directly after the preceding stamped event of their thread.
 TEST(ContainerOrder, UnstampedFollowTheirThreadsStampedEvent) {
   ScratchFile file;
   WriterOptions options;
@@ -160,7 +160,7 @@ class NoContext : public DecoderContext {
   ThreadId thread(const StreamKey&) override { return 0; }
 };
 
-// A call publishes before it is known what it reads; the reads come out in front.
+// A call publishes before it is known what it reads; its reads are delivered before it.
 TEST(ContainerOrder, ReadsOfASendComeBeforeIt) {
   constexpr uint8_t kStamped = DHT_EVENT_STAMPED, kEarlier = DHT_EVENT_EARLIER;
   const auto tag = [](int kind) { return static_cast<uint8_t>(DHT_RECORD_EVENT + kind); };

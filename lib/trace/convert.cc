@@ -30,7 +30,7 @@ class ToContainer {
     if (event.site != kNoSite) event.site = site(event.site);
     if (partial_ && !in_region_[event.thread])
       event.stamped = event.stamped && !may_be_unstamped(event);
-    // Recorders stamp accesses within regions; a conversion keeps that rule
+    // Recorders stamp accesses inside regions; a conversion keeps that rule
     // (docs/formats/trace.md).
     if (event.kind == EventKind::kRegionBegin) ++in_region_[event.thread];
     if (event.kind == EventKind::kRegionEnd && in_region_[event.thread] > 0)
@@ -79,7 +79,7 @@ class ToContainer {
   std::unordered_set<uint64_t> named_[kNameSpaces];
 };
 
-// Calls `take` with every event; returns how many there were.
+// Calls `take` with every event. Returns their number.
 template <typename Take>
 Result<uint64_t> for_each(Source& source, const ConvertOptions& options, Take take) {
   uint64_t events = 0;

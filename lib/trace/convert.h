@@ -1,4 +1,4 @@
-// From any Source to a container or text.
+// Converts any Source to a container or text.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +25,7 @@ struct ConvertOptions {
 struct Converted {
   uint64_t events = 0;
   uint64_t bytes = 0;
-  Counters counters;  // what the target format could not hold
+  Counters counters;  // what the target format could not represent
 };
 
 // "-" is standard output.

@@ -1,5 +1,5 @@
-// CRC-32C (Castagnoli), the checksum of the trace container. Uses the processor's instruction where
-// there is one.
+// CRC-32C (Castagnoli), the checksum of the trace container. Uses the processor's instruction if
+// available.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kFirstTableSize = 64;
 
-// For each length code: how many bytes, the mask of those bits, and the sign bit.
+// Per length code: the number of bytes, the mask of their bits, and the sign bit.
 struct Delta {
   uint64_t mask, sign;
   uint32_t bytes;
@@ -66,8 +66,8 @@ void ChunkDecoder::release_memory() {
   table_size_ = 0;
 }
 
-// The byte after the record, nullptr if its slot is not defined. May pass the end (the caller
-// checks), by less than kPadding.
+// Returns the byte after the record, or nullptr if its slot is undefined. May pass the end by less
+// than kPadding; the caller checks.
 inline __attribute__((always_inline)) const uint8_t* ChunkDecoder::compact_access(const uint8_t* p,
                                                                                   uint8_t tag,
                                                                                   Hot& hot,
@@ -121,7 +121,7 @@ const uint8_t* ChunkDecoder::compact_other(const uint8_t* p, uint8_t tag, Event&
   return p;
 }
 
-// The chunk's next record is a read that goes before the one just decoded.
+// Whether the chunk's next record is a read that precedes the one just decoded.
 bool ChunkDecoder::next_is_earlier() const {
   const uint8_t* p = p_;
   uint64_t size = 0;
@@ -262,7 +262,7 @@ bool ChunkDecoder::scatter_compact(Event* const window, const uint64_t window_be
   return go_on;
 }
 
-// One record that the fast paths do not take: below 0x80, or compact with a stamp.
+// Decodes one record that the fast paths do not handle: below 0x80, or compact with a stamp.
 ChunkDecoder::Long ChunkDecoder::long_record() {
   const uint8_t tag = *p_;
   pending_at_ = p_;
@@ -396,7 +396,7 @@ bool ChunkDecoder::site_record(const uint8_t* p, const uint8_t* end) {
       return false;
     site = context_->sites.place(
         context_->sites.module(key_.pid, key_.generation, static_cast<uint32_t>(module)), offset);
-  }  // a kind of a later version: the events stay, without a site
+  }  // a kind of a later version: keep the events, without a site
   if (number >= table_size_) {
     const size_t grown_size = std::bit_ceil(number + 1);
     std::unique_ptr<Slot[]> grown(new Slot[grown_size]);

@@ -1,10 +1,10 @@
-// Turns the payload of one chunk back into events. The inverse of encoder.h, for bytes that nobody
-// can be trusted to have written well: no read past the payload, no allocation from a count, a
-// malformed record ends the chunk.
+// Decodes the payload of one chunk to events: the inverse of encoder.h, but for untrusted bytes. It
+// never reads past the payload, allocates nothing by a count from the file, and ends the chunk at a
+// malformed record.
 //
 // run() is the hot path: it writes unstamped compact accesses straight into the caller's events
-// until something else comes; that something is decoded into pending(). Speed rests on the payload
-// being followed by kPadding readable bytes, so that one bounds check per record is enough.
+// until another record comes, which is decoded into pending(). It is fast because kPadding readable
+// bytes follow the payload, so one bounds check per record suffices.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace deadheat::trace {
 
-// What the decoder asks of the trace it belongs to.
+// What the decoder needs from its trace.
 class DecoderContext {
  public:
   virtual ~DecoderContext() = default;
@@ -47,21 +47,21 @@ class ChunkDecoder {
   void start(const uint8_t* payload, size_t size, uint64_t base_stamp, bool every_stamped,
              const StreamKey& key, ThreadId thread, DecoderContext* context);
 
-  // After start() with less: the payload has `size` bytes after all.
+  // After start() with a smaller size: the payload has `size` bytes after all.
   void extend(size_t size) { end_ = payload_ + size; }
   bool every_stamped() const { return every_stamped_; }
 
-  // Appends unstamped accesses at `out` (advancing it) until one of Stop happens.
+  // Appends unstamped accesses at `out` (advancing it) until a Stop occurs.
   Stop run(Event*& out, Event* out_end);
 
-  // For chunks in which every event is stamped, on a dense total order: stores each event at
-  // window[stamp - window_begin] until one falls outside (then it is pending) or something else
-  // comes. A place that is taken (kind != kCount) makes that event pending too.
+  // For chunks with every event stamped in a dense total order: stores each event at window[stamp -
+  // window_begin] until one falls outside (it becomes pending) or another record comes. An occupied
+  // place (kind != kCount) also makes the event pending.
   Stop scatter(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored);
 
   Pending& pending() { return pending_; }
   uint64_t stamp() const { return stamp_; }
-  uint64_t events() const { return events_; }  // decoded so far, pending included
+  uint64_t events() const { return events_; }  // decoded so far, including pending
   uint64_t unknown_records() const { return unknown_records_; }
   size_t offset() const { return static_cast<size_t>(p_ - payload_); }
   size_t pending_offset() const {
@@ -77,7 +77,7 @@ class ChunkDecoder {
   bool scatter_compact(Event* window, uint64_t window_begin, uint64_t window_size, uint64_t& stored,
                        Stop& stop);
   enum class Long { kEvent, kSkipped, kEnd, kBad };
-  // What the hot loops keep in registers: stores through Event* may alias members, not these.
+  // What the hot loops keep in registers: stores through Event* may alias members, but not these.
   struct Hot {
     Slot* table;
     size_t table_size;

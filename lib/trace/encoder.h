@@ -1,9 +1,9 @@
-// Turns the events of one stream into the payload of one chunk (abi/trace_format.h says how records
-// look).
+// Encodes the events of one stream into the payload of one chunk (abi/trace_format.h defines the
+// records).
 //
-// The caller assigns stamps and decides when a chunk is full; begin() forgets everything, which is
-// what makes chunks independent. decoder.h is the inverse; container_test.cc holds the two equal on
-// random events.
+// The caller assigns stamps and decides when a chunk is full; begin() resets all state, which makes
+// chunks independent. decoder.h is the inverse; container_test.cc compares the two on random
+// events.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct StreamKey {
   friend auto operator<=>(const StreamKey&, const StreamKey&) = default;
 };
 
-// A site as a chunk defines it: a place in a module of the stream's process, or a label.
+// A site as defined in a chunk: a place in a module of the stream's process, or a label.
 struct SiteDefinition {
   bool is_label = true;
   uint32_t module = 0;
@@ -36,19 +36,19 @@ inline constexpr uint64_t kUnstamped = 0xffffffffffffffffULL;
 
 class ChunkEncoder {
  public:
-  // `bytes` receives the payload after what it already holds.
+  // The payload is appended to `bytes`.
   explicit ChunkEncoder(std::vector<uint8_t>& bytes) : bytes_(bytes) {}
 
   void begin(uint64_t base_stamp, bool every_stamped);
 
-  // The slot of `site` in this chunk, or 0 if it has none yet: then define() it.
+  // The slot of `site` in this chunk, or 0 if it has none yet; then call define().
   uint32_t slot_of(SiteId site) const {
     return site < slot_of_site_.size() ? slot_of_site_[site] : 0;
   }
   uint32_t define(SiteId site, const SiteDefinition& definition);
 
-  // `stamp` is kUnstamped or above every earlier stamp. `other_process` is where a forked or joined
-  // thread lives, null for the same process; event.other is then its tid.
+  // `stamp` is kUnstamped or above every earlier stamp. `other_process` is the process of a forked
+  // or joined thread, null if it is the same; event.other is then its tid.
   void append(const Event& event, uint32_t slot, uint64_t stamp, std::span<const Range> ranges,
               const StreamKey* other_process = nullptr);
 

@@ -27,13 +27,13 @@ enum class EventKind : uint8_t {
   kWrite,            // "
   kReadModifyWrite,  // atomic only; a failed compare-exchange is a kRead with its failure order
   kFence,            // order
-  kAcquire,          // address = lock; exclusive
+  kAcquire,          // address = lock; held exclusively
   kRelease,          // "
   kAcquireShared,    // address = lock
   kReleaseShared,    // "
   kFork,             // other = the new thread
   kJoin,             // other = the thread that ended
-  kNotify,           // address = condition; orders before every later kWait on it
+  kNotify,           // address = condition; ordered before every later kWait on it
   kWait,             // address = condition: return from the wait
   kBarrierEnter,     // address = barrier
   kBarrierLeave,     // "
@@ -61,7 +61,7 @@ enum class MemoryOrder : uint8_t {
   kRelease,
   kAcqRel,
   kSeqCst,
-  kRelaxed20,  // relaxed, in C++20 or later: a store ends its own thread's release sequences, too
+  kRelaxed20,  // relaxed under C++20 or later: a store also ends its own thread's release sequences
   kCount
 };
 
@@ -78,7 +78,7 @@ struct Event {
   SiteId site = kNoSite;
   EventKind kind = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
-  bool stamped = true;  // its place among the events of other threads was observed
+  bool stamped = true;  // its position among other threads' events was observed
   uint32_t other =
       0;  // fork, join: the other thread; regions: index of its first range in the Batch
 
@@ -86,13 +86,13 @@ struct Event {
 };
 static_assert(sizeof(Event) == 32);
 
-// Consecutive events. `ranges` is what region events of this batch refer to.
+// Consecutive events. Region events of this batch refer to `ranges`.
 struct Batch {
   std::span<const Event> events;
   std::span<const Range> ranges;
 };
 
-// What is known about a site: a label of a text trace, or a place in a module.
+// What is known about a site: the label in a text trace, or a place in a module.
 struct SiteInfo {
   std::string label;     // STD's location field; empty when module/offset is given
   std::string module;    // path as mapped in the traced process
@@ -100,28 +100,28 @@ struct SiteInfo {
   uint64_t offset = 0;   // in the module's file address space (what DWARF and addr2line use)
 };
 
-// What Source::locate() says of an event that was there and is not any more.
+// What Source::locate() returns for an event that no longer exists.
 inline constexpr const char* kPlaceLost = "not found again (the trace changed while it was read)";
 
 class Source {
  public:
   virtual ~Source() = default;
 
-  // The next batch; an empty batch at the end. A damaged trace is not an error: what was readable
-  // is yielded and the damage is counted and described in `problems`. An Error means that nothing
+  // The next batch; an empty batch at the end. A damaged trace is not an error: the readable part
+  // is yielded, and the damage is counted and described in `problems`. An Error means that nothing
   // more can be read.
   virtual Result<Batch> next() = 0;
-  // Back to the first event, for engines that need a second pass. Identifiers keep their meaning.
+  // Returns to the first event, for engines with a second pass. Identifiers keep their meaning.
   virtual Status rewind() = 0;
-  // Where events lie in the file, in words with the byte offset; `numbers` count events from 1 and
-  // ascend. Reads the trace once more, up to the last of them, so that events need not carry their
-  // place: it is asked for a few, and seldom. Only rewind() makes next() go on afterwards. Empty
-  // texts from a Source that has no file.
+  // Describes where events lie in the file, with the byte offset; `numbers` count events from 1 and
+  // ascend. Reads the trace again, up to the last of them, so that events need not carry their
+  // position: few are requested, and rarely. Afterwards next() works only after rewind(). A Source
+  // without a file returns empty texts.
   virtual std::vector<std::string> locate(std::span<const uint64_t> numbers) {
     return std::vector<std::string>(numbers.size());
   }
 
-  virtual bool total_order() const = 0;     // every event's place was observed
+  virtual bool total_order() const = 0;     // every event's position was observed
   virtual size_t thread_count() const = 0;  // so far
   virtual std::string thread_name(ThreadId thread) const = 0;
   virtual SiteInfo site(SiteId site) const = 0;

@@ -47,7 +47,7 @@ constexpr std::array<Names, static_cast<size_t>(EventKind::kCount)> kNames = {{
 constexpr std::array<std::string_view, static_cast<size_t>(MemoryOrder::kCount)> kOrders = {
     "", "relaxed", "consume", "acquire", "release", "acq_rel", "seq_cst", "relaxed20"};
 
-// The container's numbers are for ever; the enum is the same list.
+// The container's numbers never change; the enum is the same list.
 static_assert(static_cast<int>(EventKind::kCount) == DHT_EVENT_KINDS);
 static_assert(static_cast<int>(EventKind::kFence) == DHT_FENCE &&
               static_cast<int>(EventKind::kJoin) == DHT_JOIN);

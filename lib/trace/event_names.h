@@ -1,5 +1,5 @@
-// How event kinds and memory orders are written in the text form, and which name space an event's
-// address is in.
+// The spelling of event kinds and memory orders in the text form, and the name space of an event's
+// address.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@ namespace deadheat::trace {
 // "store", "rmw").
 std::string_view text_name(EventKind kind);
 std::string_view text_name(MemoryOrder order);  // "relaxed"; "" for kPlain
-// "read", "write", "fence", ...: for people.
+// "read", "write", "fence", ...: for messages.
 std::string_view plain_name(EventKind kind);
 // Accepts both spellings; atomics as "load", "store", "rmw".
 std::optional<EventKind> kind_from_name(std::string_view name);
@@ -24,7 +24,7 @@ enum class NameSpace : uint8_t { kMemory, kSync, kFunction, kModule };
 inline constexpr size_t kNameSpaces = 4;
 NameSpace name_space(EventKind kind);
 
-// Whether `address` means something for this kind.
+// Whether `address` has a meaning for this kind.
 bool has_address(EventKind kind);
 inline bool has_size(EventKind kind) {
   return kind <= EventKind::kReadModifyWrite || kind == EventKind::kAlloc ||
@@ -36,15 +36,15 @@ inline bool is_region(EventKind kind) {
 inline bool names_thread(EventKind kind) {
   return kind == EventKind::kFork || kind == EventKind::kJoin;
 }
-// Events whose place among other threads' a recorder may leave out.
+// Events whose position among other threads' events a recorder may omit.
 inline bool may_be_unstamped(const Event& event) {
   return ((event.kind == EventKind::kRead || event.kind == EventKind::kWrite) &&
           event.order == MemoryOrder::kPlain) ||
          event.kind == EventKind::kFunctionEntry || event.kind == EventKind::kFunctionExit;
 }
 
-// Named objects of a text trace get addresses from these bases, `kNameStride` apart. They lie where
-// no Linux x86-64 or aarch64 program maps memory by itself.
+// Named objects of a text trace get addresses from these bases, `kNameStride` apart. No Linux
+// x86-64 or aarch64 program maps memory there by itself.
 inline constexpr uint64_t kNameBase[kNameSpaces] = {0x100000000000ULL, 0x200000000000ULL,
                                                     0x300000000000ULL, 0x400000000000ULL};
 inline constexpr uint64_t kNameStride = 8;

@@ -1,5 +1,5 @@
-// What tests of damaged and cut-off containers share: small traces, chunks made by hand, and
-// reading all that is readable.
+// Shared by tests of damaged and truncated containers: small traces, hand-made chunks, and reading
+// whatever is readable.
 #pragma once
 
 #include <fcntl.h>
@@ -137,7 +137,7 @@ inline dht_chunk_header thread_chunk(uint32_t tid, uint64_t sequence, uint64_t b
   return header;
 }
 
-// `count` stamped acquires of one lock, each `step` stamps after the one before.
+// `count` stamped acquires of one lock, `step` stamps apart.
 inline Bytes locks(int count, uint64_t step = 1) {
   Bytes payload;
   for (int i = 0; i < count; ++i) {

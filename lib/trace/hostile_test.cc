@@ -1,5 +1,5 @@
-// Damaged and lying containers: one clear line with the offset, what was readable is kept, nothing
-// crashes or balloons.
+// Damaged and malicious containers: one clear line with the offset, the readable part is kept, no
+// crash and no excessive memory.
 #include "lib/trace/hostile_fixture.h"
 
 namespace deadheat::trace {
@@ -13,7 +13,7 @@ TEST(Hostile, EveryTruncation) {
     for (size_t size = 0; size < whole_file.size(); ++size) {
       const Reading reading =
           read(Bytes(whole_file.begin(), whole_file.begin() + static_cast<ptrdiff_t>(size)));
-      // Only the padding after the last chunk can go unnoticed.
+      // Only truncation of the padding after the last chunk can go unnoticed.
       ASSERT_TRUE(!reading.problems.empty() ||
                   (size + 8 > whole_file.size() && reading.events.size() == all.size()))
           << "cut at " << size;
@@ -49,8 +49,8 @@ TEST(Hostile, BitFlips) {
   }
 }
 
-// As a writer with a bug would: payloads damaged, checksums right. Reaches the decoder, which flips
-// rarely do.
+// As from a writer with a bug: damaged payloads with valid checksums. This reaches the decoder,
+// which bit flips rarely do.
 TEST(Hostile, DamagedRecordsWithValidChecksums) {
   Random random(21);
   const Bytes sound = small_trace(false, true, 0);
@@ -113,7 +113,7 @@ TEST(Hostile, GiganticCounts) {
 }
 
 TEST(Hostile, DecompressionBombsStayWithinTheLimit) {
-  // 40 streams, each a frame of some hundred bytes that unfolds to 1 MiB of accesses.
+  // 40 streams, each a frame of a few hundred bytes that decompresses to 1 MiB of accesses.
   Bytes raw(1 << 20);
   for (uint8_t& byte : raw)
     byte = DHT_COMPACT | DHT_COMPACT_PREDICTED;  // reads of one byte at the predicted address
@@ -133,7 +133,7 @@ TEST(Hostile, DecompressionBombsStayWithinTheLimit) {
   for (auto batch = (*source)->next(); batch && !batch->events.empty(); batch = (*source)->next())
     events += batch->events.size();
   EXPECT_EQ(events, 40 * raw.size());
-  // A frame that lies about its size is damage.
+  // A frame with a false size is damage.
   Bytes liar = file_header(DHT_FILE_DENSE_STAMPS);
   dht_chunk_header header = thread_chunk(1, 0, 0, 0, 1);
   header.flags = DHT_CHUNK_ZSTD;
@@ -182,8 +182,8 @@ TEST(Hostile, CyclicAndDuplicateStamps) {
   }
 }
 
-// A stamp that is missing may have been a release: nothing stamped later may be yielded, unless
-// asked for.
+// A missing stamp may have been a release: nothing stamped later may be yielded, unless
+// requested.
 TEST(Horizon, DenseStampsStopAtTheFirstHole) {
   for (const bool total : {true, false}) {
     ScratchFile file;
@@ -275,8 +275,8 @@ TEST(Damage, GarbageBetweenChunksIsSteppedOver) {
             "333 bytes at offset " + std::to_string(at) + " are no chunk; skipped");
 }
 
-// A process killed in the middle of its write, then others append: their chunks lie within the torn
-// one's claim.
+// A process was killed during its write, and others appended: their chunks lie inside the torn
+// chunk's claimed extent.
 TEST(Damage, ChunksInsideATornChunksExtentAreFound) {
   std::vector<WholeEvent> all;
   const Bytes sound = small_trace(true, true, 0, &all);

@@ -18,8 +18,8 @@
 namespace deadheat::trace {
 namespace {
 
-// A pipe is copied to a file, since a trace is read in any order. A bound, so that one that never
-// ends does not fill the disk; a trace of an hour has some gigabytes.
+// A pipe is copied to a file, since a trace is read in any order. The limit prevents an endless
+// pipe from filling the disk; a trace of an hour has some gigabytes.
 constexpr uint64_t kMostSpooled = uint64_t{8} << 30;
 
 Result<ScopedFd> temporary_file() {

@@ -1,6 +1,6 @@
-// The bytes of a trace, readable at any place: a regular file, memory, or a pipe that was spooled
-// into an unlinked temporary file. Never mapped: a file that shrinks while it is read must be a
-// short read, not SIGBUS.
+// The bytes of a trace with random access: a regular file, memory, or a pipe that was spooled into
+// an unlinked temporary file. Never mapped: reading a file that shrinks meanwhile must give a short
+// read, not SIGBUS.
 #pragma once
 
 #include <cstdint>
@@ -19,9 +19,9 @@ class Input {
   // `bytes` must outlive the Input.
   static Input from_memory(std::span<const uint8_t> bytes, std::string name);
 
-  // Reads up to `size` bytes at `offset`; fewer only at the end of the input or when reading fails.
+  // Reads up to `size` bytes at `offset`; fewer only at the end of the input or after a read error.
   size_t read(uint64_t offset, void* to, size_t size) const;
-  uint64_t size() const;  // now; a file that is being written grows
+  uint64_t size() const;  // the current size; a file being written grows
   const std::string& name() const { return name_; }
 
  private:

@@ -1,8 +1,8 @@
 // Gives each distinct text a dense number. Open addressing over 64-bit hashes, texts in one arena.
 //
 // The naive version is unordered_map<string, uint32_t>; this one allocates nothing per lookup and
-// touches one cache line of the table and one of the arena. Bounded: past `max_texts` or
-// `max_bytes` intern() answers kFull.
+// touches one cache line of the table and one of the arena. Bounded: beyond `max_texts` or
+// `max_bytes` intern() returns kFull.
 #pragma once
 
 #include <cstdint>

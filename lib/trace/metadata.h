@@ -1,6 +1,6 @@
-// What the meta chunks of a trace say: processes, modules with build-ids, thread and object names.
-// Read completely when a trace is opened; bounded by kMaxMetaBytes of records, more is counted and
-// left out.
+// The contents of a trace's meta chunks: processes, modules with build-ids, thread and object
+// names. All are read when a trace is opened, up to kMaxMetaBytes of records; the rest is counted
+// and left out.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct Process {
   uint32_t pid = 0, generation = 0;
   uint32_t parent_pid = 0, parent_generation = 0;
   std::string command;
-  bool closed = false;  // it ended its trace in good order, with this many streams
+  bool closed = false;  // it ended its trace normally, with this many streams
   uint64_t streams = 0;
   uint64_t events_not_recorded = 0;    // after recording stopped (full disk, limit)
   uint64_t handlers_not_recorded = 0;  // events of signal handlers that interrupted the recorder
@@ -44,7 +44,7 @@ struct Metadata {
   std::string tool;
   std::vector<Process> processes;
   std::vector<Module> modules;
-  std::vector<NamedThread> threads;  // in the order in which the recorder numbered them
+  std::vector<NamedThread> threads;  // in the recorder's numbering
   std::unordered_map<uint64_t, std::string> names[kNameSpaces];
   uint64_t unknown_records = 0;
   uint64_t damaged_chunks = 0;

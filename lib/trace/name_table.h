@@ -1,8 +1,8 @@
-// Dense numbers for the names of one name space of a text trace.
+// Dense numbers for the names in one name space of a text trace.
 //
-// Most names are a letter and a small number (T3, V1234): those index an array and are never stored
-// as text. All others go through a TextInterner. Which way a name takes depends on its text alone,
-// so a name has one number.
+// Most names are a letter and a small number (T3, V1234): these index an array and are never stored
+// as text. All others go through a TextInterner. The path depends only on the name's text, so each
+// name has one number.
 #pragma once
 
 #include <cstdint>
@@ -15,22 +15,22 @@
 
 namespace deadheat::trace {
 
-// Digits that fast paths read at once: 8 bytes, first character lowest (little-endian).
+// Characters that fast paths read at once: 8 bytes, first character lowest (little-endian).
 inline uint64_t load_chars(const char* p) {
   uint64_t word;
   std::memcpy(&word, p, 8);
   return word;
 }
 
-// The position of the first `c` among the 8 characters, 8 if there is none.
+// The position of the first `c` among the 8 characters; 8 if there is none.
 inline unsigned find_char(uint64_t word, char c) {
   const uint64_t x = word ^ (0x0101010101010101ULL * static_cast<unsigned char>(c));
   const uint64_t found = (x - 0x0101010101010101ULL) & ~x & 0x8080808080808080ULL;
   return found == 0 ? 8 : static_cast<unsigned>(__builtin_ctzll(found)) / 8;
 }
 
-// The number that the first `length` (1 to 8) characters of `word` spell, or kNoNumber if one is no
-// digit or the first is a zero that is not the only digit ("007" is another name than "7").
+// The number spelled by the first `length` (1 to 8) characters of `word`, or kNoNumber if one is
+// not a digit or the number has a leading zero ("007" is a different name from "7").
 inline constexpr uint32_t kNoNumber = 0xffffffffU;
 inline uint32_t parse_digits(uint64_t word, unsigned length) {
   const unsigned shift = 64 - 8 * length;
@@ -49,10 +49,10 @@ inline uint32_t parse_digits(uint64_t word, unsigned length) {
 class NameTable {
  public:
   static constexpr uint32_t kMaxNumber =
-      1 << 22;                             // numbers below index an array: 16 MiB a letter at most
+      1 << 22;  // numbers below index an array: at most 16 MiB per letter
   static constexpr uint32_t kUnknown = 0;  // of find_numbered()
 
-  // One more than the number of the name, or kUnknown if it was not seen yet.
+  // One more than the name's number, or kUnknown if it is new.
   uint32_t find_numbered(unsigned char letter, uint32_t value) const {
     const auto& table = by_number_[letter & 63];
     return value < table.size() ? table[value] : kUnknown;
@@ -95,7 +95,7 @@ class NameTable {
     while (size <= value) size *= 2;
     return size;
   }
-  // The number of a name that is a letter and a small number.
+  // The number in a name that is a letter and a small number.
   static uint32_t number_in(std::string_view name) {
     if (name.size() < 2 || name.size() > 8 || !is_letter(static_cast<unsigned char>(name[0])))
       return kNoNumber;

@@ -1,4 +1,4 @@
-// Opens any trace: our container or STD text, told apart by their first bytes.
+// Opens any trace: our container or STD text, distinguished by the first bytes.
 #pragma once
 
 #include <memory>
@@ -10,9 +10,9 @@
 namespace deadheat::trace {
 
 struct OpenOptions {
-  bool ignore_gaps = false;              // container: go on where stamped events are missing
+  bool ignore_gaps = false;              // container: continue where stamped events are missing
   bool strict_std = false;               // text: RAPID's operations only, every operand a name
-  uint64_t memory_limit = 256ULL << 20;  // container: bytes of chunks held at a time
+  uint64_t memory_limit = 256ULL << 20;  // container: bytes of chunks in memory
 };
 
 enum class TraceFormat { kContainer, kText };

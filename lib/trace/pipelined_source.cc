@@ -90,7 +90,7 @@ Result<Batch> PipelinedSource::next() {
   return Batch{current_.events, current_.ranges};
 }
 
-// What was read before an error is yielded before it.
+// Data read before an error is yielded before the error.
 Result<Batch> PipelinedSource::at_end() const {
   if (!current_.status) return current_.status.error();
   return Batch{};

@@ -1,9 +1,9 @@
-// PipelinedSource: reads another Source on a thread of its own, a few batches ahead of the engine,
-// so that decoding and analysis share two cores. The events and their order are exactly the inner
-// source's.
+// PipelinedSource reads another Source on its own thread, a few batches ahead of the engine, so
+// that decoding and analysis use two cores. Events and their order are exactly those of the inner
+// source.
 //
-// The inner source belongs to the reading thread while that runs; everything that asks it for names
-// stops the reading first (and after that only rewind() makes next() go on).
+// The inner source belongs to the reading thread while that runs; a request for names stops the
+// reading first (and afterwards next() works only after rewind()).
 #pragma once
 
 #include <condition_variable>
@@ -27,7 +27,7 @@ class PipelinedSource : public Source {
     stop();
     return inner_.locate(numbers);
   }
-  // Ends the reading thread; the inner source may be used directly again.
+  // Ends the reading thread; the inner source may then be used directly.
   void stop() const;
 
   bool total_order() const override { return stopped().total_order(); }

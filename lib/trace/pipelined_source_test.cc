@@ -9,7 +9,7 @@
 namespace deadheat::trace {
 namespace {
 
-// Batches of odd sizes, some with regions.
+// Batches of unusual sizes, some with regions.
 class Numbers : public Source {
  public:
   Numbers(uint64_t batches, uint64_t fail_at) : batches_(batches), fail_at_(fail_at) {}
@@ -57,7 +57,7 @@ class Numbers : public Source {
   std::vector<Range> ranges_;
 };
 
-// Everything that matters of a trace as one string of numbers, so that batch borders do not.
+// All relevant content of a trace as one list of numbers, independent of batch boundaries.
 std::vector<uint64_t> content(Source& source, bool& failed) {
   std::vector<uint64_t> all;
   failed = false;

@@ -1,10 +1,10 @@
-// What encoder and decoder both believe about the next access: per site slot the address that will
-// come, and the site that will follow. Both sides run exactly this code, so a record need only hold
-// what was mispredicted.
+// What encoder and decoder both predict about the next access: the next address per site slot,
+// and the following site. Both run exactly this code, so a record holds only what was
+// mispredicted.
 //
-// The stride changes only when the same step was seen twice in a row: one jump (the end of an inner
-// loop) costs one mispredicted record, not two, and pointer chasing is predicted from the last
-// address.
+// The stride changes only after the same step occurred twice in a row: one jump (the end of an
+// inner loop) costs one mispredicted record, not two, and pointer chasing is predicted from the
+// last address.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The lines that tell a user what is wrong with a trace: the first few in full, the rest as a
-// count, so that a file of garbage cannot fill a screen or the memory.
+// The messages about damage in a trace: the first few in full, the others as a count, so that a
+// file of garbage cannot flood the screen or memory.
 #pragma once
 
 #include <cstdint>

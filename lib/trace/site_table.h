@@ -1,6 +1,6 @@
 // The sites of a trace under dense numbers: labels, and places in modules. A module is known by its
-// number within a process generation until (unless) its meta record is found. Bounded: past the
-// caps a site is kNoSite, counted.
+// number within a process generation until its meta record is found, if ever. Bounded: beyond the
+// caps a site becomes kNoSite and is counted.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace deadheat::trace {
 
 class SiteTable {
  public:
-  // One module as one process generation mapped it; a dense number of our own.
+  // One module as mapped by one process generation; a dense number of our own.
   using ModuleRef = uint32_t;
 
   static constexpr ModuleRef kNoModule = 0xffffffffU;

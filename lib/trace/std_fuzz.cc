@@ -1,4 +1,4 @@
-// Any bytes as text: nothing crashes, and writing what was read as text and reading that gives the
+// Arbitrary bytes as text: no crash, and writing the events as text and reading them back gives the
 // same text.
 #include <cstddef>
 #include <cstdint>

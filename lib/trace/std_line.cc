@@ -111,8 +111,8 @@ void parse_std_line(std::string_view line, bool strict, StdLine& out) {
   out.kind = StdLine::Kind::kEvent;
 }
 
-// For names only the sizes 1, 2, 4 and 8 are a size: a name owns 8 bytes, and
-// "A:16" may well be somebody's name.
+// After a name, only 1, 2, 4 and 8 are sizes: a name owns 8 bytes, and "A:16" may itself be a
+// name.
 bool parse_std_object(std::string_view text, bool strict, StdLine::Object& out) {
   out = {};
   if (text.empty()) return false;

@@ -1,5 +1,5 @@
-// One line of the text form, taken apart (docs/formats/std.md). This is the complete, slow parser;
-// StdSource has a fast path for the commonest lines, and std_test.cc holds the two equal.
+// Parses one line of the text form (docs/formats/std.md). This is the complete, slow parser;
+// StdSource has a fast path for the most common lines, and std_test.cc compares the two.
 #pragma once
 
 #include <cstdint>
@@ -37,7 +37,7 @@ struct StdLine {
   std::string_view location;   // may be empty: no site
 };
 
-// `line` is without its line end. `strict`: RAPID's operations only, and every operand is a name.
+// `line` has no line end. `strict`: RAPID's operations only, and every operand is a name.
 void parse_std_line(std::string_view line, bool strict, StdLine& out);
 
 // "0x1000", "0x1000:4", "NAME", "NAME:4"; false if empty or beyond the address space. `strict`:

@@ -13,7 +13,7 @@ constexpr size_t kMaxQuoted = 60;
 
 size_t cache_place(uint64_t key) { return mix(key, 0x9e3779b97f4a7c15ULL) & 255; }
 
-// For messages: what was there, shortened and printable.
+// Quotes input in messages: shortened and printable.
 std::string quoted(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, kMaxQuoted)) shown += c >= ' ' && c < 127 ? c : '?';
@@ -33,8 +33,8 @@ StdSource::StdSource(Input input, const StdOptions& options)
 
 Result<std::unique_ptr<StdSource>> StdSource::open(Input input, const StdOptions& options) {
   std::unique_ptr<StdSource> source(new StdSource(std::move(input), options));
-  // "# deadheat text 1 partial": plain accesses are unstamped (~); engines want to know before they
-  // see one.
+  // "# deadheat text 1 partial": plain accesses are unstamped (~), which engines must know before
+  // the first one.
   char first[64] = {};
   const size_t got = source->input_.read(0, first, sizeof first - 1);
   const std::string_view line =
@@ -54,7 +54,7 @@ Status StdSource::rewind() {
   return Ok{};
 }
 
-// Moves the unfinished line to the front and reads on. False when nothing is left.
+// Moves the unfinished line to the front and reads more. Returns false when nothing is left.
 bool StdSource::refill() {
   for (;;) {
     const size_t kept = static_cast<size_t>(buffer_.get() + filled_ - cursor_);
@@ -66,7 +66,7 @@ bool StdSource::refill() {
     cursor_ = lines_end_ = buffer_.get();
     if (got < room && !at_end_) {
       at_end_ = true;
-      // The last line may lack its end; there is room for it in the padding at worst.
+      // The last line may lack its line end; the padding has room for it.
       if (filled_ > 0 && buffer_[filled_ - 1] != '\n') buffer_[filled_++] = '\n';
     }
     std::memset(buffer_.get() + filled_, 0, kPadding - 1);
@@ -96,7 +96,7 @@ void StdSource::skip_long_line() {
 
 Result<Batch> StdSource::next() { return read(events_.size()); }
 
-// Stops directly behind the line of the last event that it may read.
+// Stops directly after the line of the last event that it may read.
 Batch StdSource::read(size_t max_events) {
   ranges_.clear();
   Event* const begin = events_.data();
@@ -132,10 +132,10 @@ std::string StdSource::last_line() const {
          std::to_string(offset_ + static_cast<uint64_t>(begin - buffer_.get())) + ")";
 }
 
-// The fast path takes lines like "T3|r(V12)|345": a known thread, r, w, acq or rel, a letter and a
-// number seen before, a numeric location seen before. Each field is found by one 8-byte load; that
-// a field does not run across the line's end is implied by its being equal to one that the general
-// parser accepted. Everything else goes there.
+// The fast path handles lines like "T3|r(V12)|345": a known thread; r, w, acq or rel; a known
+// letter and number; a known numeric location. Each field is found by one 8-byte load. A field
+// cannot run past the line's end, because it equals one that the general parser accepted. All other
+// lines go to that parser.
 Event* StdSource::parse_lines(Event* out, Event* const end) {
   const char* p = cursor_;
   const char* const lines_end = lines_end_;

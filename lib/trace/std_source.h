@@ -1,9 +1,9 @@
-// RAPID's STD text format (and our superset of it) as a Source: streaming, a bounded buffer, no
-// allocation per event.
+// Reads RAPID's STD text format (and our superset of it) as a Source: streaming, with a bounded
+// buffer and no allocation per event.
 //
-// Malformed lines are skipped, counted, and the first few described with line number and byte
-// offset. The tables of names are the only memory that grows with the trace. docs/formats/std.md
-// describes the format.
+// Malformed lines are skipped and counted; the first few are described with line number and byte
+// offset. Only the tables of names grow with the trace. docs/formats/std.md describes the
+// format.
 #pragma once
 
 #include <array>
@@ -59,13 +59,13 @@ class StdSource : public Source {
   Batch read(size_t max_events);
   // Parses complete lines from cursor_ on into [out, end); returns past the last event.
   Event* parse_lines(Event* out, Event* end);
-  // The general parser for one line, [cursor_, line_end); returns past the event if there was one.
+  // The general parser for one line, [cursor_, line_end). Returns past the event if there was one.
   Event* parse_slow(const char* line_end, Event* out);
   void skip_long_line();
   uint64_t resolve(const StdLine::Object& object, NameSpace space);
   SiteId resolve_site(std::string_view location);
   SiteId resolve_place(const SiteInfo& info);
-  std::string last_line() const;  // where it is: the one that ends at cursor_
+  std::string last_line() const;  // describes the line that ends at cursor_
   void bad_line(std::string_view line, const char* why);
 
   Input input_;
@@ -74,7 +74,7 @@ class StdSource : public Source {
   size_t filled_ = 0;
   const char* cursor_ = nullptr;
   const char* lines_end_ = nullptr;  // past the last complete line in the buffer
-  uint64_t offset_ = 0;              // in the input, of buffer_[0]
+  uint64_t offset_ = 0;              // of buffer_[0] in the input
   uint64_t lines_ = 0;
   bool at_end_ = false, skipping_ = false;
   bool total_order_ = true;

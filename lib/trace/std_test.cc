@@ -1,5 +1,5 @@
-// The text form: lines and their meaning, the fast path against the general parser, text and
-// container round trips.
+// The text form: the meaning of lines, the fast path compared with the general parser, and round
+// trips through text and container.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
@@ -27,7 +27,7 @@ struct Row {
   const char* meaning;  // kind order thread object size site, or the problem
 };
 
-// What a line came to, as one string.
+// The event or message that a line yields, as one string.
 std::string meaning_of(std::string_view text) {
   auto source = from_text(text);
   const auto events = read_all(*source);
@@ -221,7 +221,7 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
       got.push_back({source->thread_name(event.thread), std::string(plain_name(event.kind)),
                      source->object_name(event.address, event.kind),
                      event.site == kNoSite ? "" : source->site(event.site).label});
-      // One number per name: what the names map to must be a function.
+      // One number per name: the mapping from names must be a function.
       const std::string key =
           std::to_string(static_cast<int>(name_space(event.kind))) + got.back()[2];
       EXPECT_EQ(numbers.emplace(key, event.address).first->second, event.address);
@@ -230,7 +230,7 @@ TEST(StdFastPath, EqualsTheGeneralParser) {
   }
 }
 
-// Every event's line and offset, against a walk over the lines one by one.
+// Line and offset of every event, compared with a walk over the lines one by one.
 TEST(StdLocate, LineAndOffsetOfEveryEvent) {
   const std::vector<std::string> kinds = {
       "T1|r(V1)|3",
@@ -283,7 +283,7 @@ TEST(StdNumbers, ParseDigits) {
   }
 }
 
-// Any events, as text, back, as container, back, as text: the same text.
+// Random events as text, back, as container, back, as text: the same text.
 TEST(TextRoundTrip, LosesNothing) {
   for (const bool total : {true, false}) {
     ScratchFile container, text, second_container, second_text;

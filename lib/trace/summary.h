@@ -1,4 +1,4 @@
-// What is in a trace, counted: the data behind `deadheat trace info`.
+// Counts what a trace contains: the data behind `deadheat trace info`.
 #pragma once
 
 #include <array>
@@ -23,7 +23,7 @@ struct TraceSummary {
   std::array<uint64_t, static_cast<size_t>(EventKind::kCount)> by_kind{};
   uint64_t atomics = 0;  // among reads and writes
   uint64_t chunks = 0, compressed_chunks = 0, open_chunks = 0, stored_bytes = 0, raw_bytes = 0;
-  uint64_t horizon = 0;  // last stamp read, if a loss stopped the reading
+  uint64_t horizon = 0;  // last stamp read, if a loss stopped reading
   std::string tool;
   std::vector<Process> processes;
   std::vector<Module> modules;

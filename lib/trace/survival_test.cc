@@ -1,4 +1,4 @@
-// Traces outlive their writers: killed ones, several at once, and what is left when a part is
+// Traces outlive their writers: killed writers, several at once, and the remains when a part is
 // missing.
 #include "lib/trace/hostile_fixture.h"
 
@@ -40,7 +40,7 @@ TEST(Killed, CompleteChunksSurvive) {
   ::close(ready[1]);
 }
 
-// What the in-process recorder will do: reserve an extent, map it, commit a length after each
+// As the in-process recorder does: reserve an extent, map it, commit a length after each
 // record.
 TEST(Killed, OpenSharedChunkIsReadUpToItsCommittedLength) {
   constexpr size_t kCapacity = 1 << 16;

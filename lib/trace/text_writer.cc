@@ -20,7 +20,7 @@ void append_hex(uint64_t value, std::string& out) {
   append_number(value, 16, out);
 }
 
-// Line ends (and bars, in a thread's name) would break the line.
+// Replaces line ends (and bars, in a thread's name), which would break the line.
 std::string printable(std::string text, bool bars) {
   for (char& c : text) {
     if (static_cast<unsigned char>(c) < ' ' || (c == '|' && !bars)) c = '_';
@@ -28,8 +28,8 @@ std::string printable(std::string text, bool bars) {
   return text;
 }
 
-// A name that reads as one: strict STD has variables called 0x10 or A:4, which the superset would
-// take for addresses.
+// Returns a name that parses as a name: strict STD has variables called 0x10 or A:4, which the
+// superset would read as addresses.
 std::string plain(std::string name) {
   StdLine::Object object;
   if (parse_std_object(name, false, object) && object.name == name && object.size == 8) return name;
@@ -91,8 +91,8 @@ void TextWriter::close_line(const Event& event, std::string& out) {
 void TextWriter::append_object(const Event& event, std::string& out) {
   const NameSpace space = name_space(event.kind);
   const bool sized = has_size(event.kind);
-  // Only objects that had a name in a text trace are written by name: a name stands for an address
-  // of its own, so naming real memory would tear it from its neighbours.
+  // Only objects named in a text trace are written by name: a name stands for an address of its
+  // own, so naming real memory would separate it from its neighbours.
   if (is_named_address(space, event.address) && (!sized || is_sized_name(event.size))) {
     const std::string name = source_.object_name(event.address, event.kind);
     if (name != hex(event.address)) {

@@ -1,10 +1,10 @@
-// Events as lines of text: our superset of STD, which loses nothing, or strict STD, which other
-// analysers read.
+// Writes events as lines of text: our superset of STD, which loses nothing, or strict STD, which
+// other analysers read.
 //
 // Strict STD has reads, writes, locks, fork and join. Other events are left out and counted, or
-// with `approximate` replaced by the nearest thing: a synchronising event becomes acq and rel of a
-// lock of its object. That orders more than the original did, so it can hide a race; those are
-// counted too. Fences, alloc, regions and functions have no near thing and stay left out.
+// with `approximate` replaced by their closest equivalent: a synchronising event becomes acq and
+// rel of a lock of its object. That orders more than the original did, so it can hide a race; these
+// are counted too. Fences, alloc, regions and functions have no equivalent and are always left out.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@ class TextWriter {
       : source_(source), options_(options) {}
 
   std::string header() const;  // the first line; empty for strict STD
-  // Adds the event's line(s) to `out`.
+  // Appends the event's line(s) to `out`.
   void append(const Event& event, std::span<const Range> ranges, std::string& out);
   Counters counters() const;
 

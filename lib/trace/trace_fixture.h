@@ -1,4 +1,4 @@
-// What the trace tests share: scratch files, random events, reading everything back.
+// Shared by the trace tests: scratch files, random events, reading everything back.
 #pragma once
 
 #include <unistd.h>
@@ -18,7 +18,7 @@
 
 namespace deadheat::trace {
 
-// A file name that is unused and removed afterwards.
+// An unused file name; the file is removed afterwards.
 class ScratchFile {
  public:
   ScratchFile() {
@@ -36,7 +36,7 @@ class ScratchFile {
   std::string path_;
 };
 
-// An event with its ranges beside it: comparable across traces.
+// An event together with its ranges: comparable across traces.
 struct WholeEvent {
   Event event;
   std::vector<Range> ranges;
@@ -61,7 +61,7 @@ inline std::vector<WholeEvent> read_all(Source& source) {
   }
 }
 
-// Any event that the container can hold, by thread `thread` of `threads`; sites are below `sites`.
+// A random event that the container can hold, of `thread` among `threads`; sites are below `sites`.
 inline WholeEvent random_event(Random& random, ThreadId thread, uint32_t threads, uint32_t sites) {
   WholeEvent result;
   Event& event = result.event;
@@ -102,9 +102,9 @@ inline std::unique_ptr<ContainerSource> open_container(const std::string& path,
   return source ? std::move(*source) : nullptr;
 }
 
-// What locate() must say of `events`, which are all that the source yields: the first events of a
-// thread lie in its first chunk, and so on; none in the chunk at `lost`. Threads are numbered as
-// their tids.
+// The expected results of locate() for `events`, which are all that the source yields: the first
+// events of a thread lie in its first chunk, and so on; none lie in the chunk at `lost`. Threads
+// are numbered by their tids.
 inline std::vector<std::string> places_of(const ContainerSource& source,
                                           std::span<const WholeEvent> events, uint64_t lost = 0) {
   std::map<ThreadId, std::vector<uint64_t>> offsets;  // of a thread's events, last first

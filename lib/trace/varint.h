@@ -25,8 +25,8 @@ inline void put_varint(std::vector<uint8_t>& out, uint64_t value) {
   out.push_back(static_cast<uint8_t>(value));
 }
 
-// The byte after the varint at `p`, or nullptr when it does not end before `end` or within ten
-// bytes.
+// Returns the byte after the varint at `p`, or nullptr if it does not end before `end` or within
+// ten bytes.
 inline const uint8_t* get_varint(const uint8_t* p, const uint8_t* end, uint64_t& value) {
   if (p < end && *p < 0x80) {
     value = *p;

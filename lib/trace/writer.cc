@@ -16,8 +16,8 @@
 namespace deadheat::trace {
 namespace {
 
-// A region with more ranges than this is written as one range that covers them all: it reaches more
-// than it did, which can hide a race and never invents one. Keeps a record far below
+// A region with more ranges is written as one range that covers them all: it then reaches more
+// than it did, which can hide a race but never invents one. Keeps a record far below
 // DHT_MAX_RAW_SIZE.
 constexpr size_t kMaxRanges = DHT_MAX_RANGES;
 
@@ -286,7 +286,7 @@ Status TraceWriter::append_whole(std::string_view chunk) {
     put = ::write(fd_.get(), chunk.data(), chunk.size());
   } while (put < 0 && errno == EINTR);
   if (put < 0) return errno_error("cannot write", path_, errno);
-  // The rest must not follow in a second write: another process may have appended in between.
+  // Never write the rest separately: another process may have appended in between.
   if (static_cast<size_t>(put) != chunk.size())
     return errno_error("cannot write all of a chunk to", path_, ENOSPC);
   return Ok{};

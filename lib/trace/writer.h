@@ -1,9 +1,9 @@
-// Writes a trace: one StreamWriter per thread, each filling chunks of its own; a full chunk goes to
-// the file in one appending write, so several processes can write one file and a killed writer
+// Writes a trace: one StreamWriter per thread, each filling its own chunks. A full chunk is
+// appended to the file in one write, so several processes can write one file, and a killed writer
 // loses only its unfilled chunks.
 //
-// Without close() a trace looks like that of a killed process: the streams have no end, and readers
-// say so.
+// A trace without close() looks like that of a killed process: its streams have no end, and readers
+// report that.
 #pragma once
 
 #include <atomic>
@@ -28,29 +28,29 @@ namespace deadheat::trace {
 struct WriterOptions {
   size_t chunk_size = 256 << 10;  // bytes of records, before compression
   int zstd_level = 0;             // 0: not compressed
-  bool total_order = true;        // every event is stamped, whatever Event::stamped says
+  bool total_order = true;        // every event is stamped, regardless of Event::stamped
   bool dense_stamps = true;
   uint32_t pid = 1;
   uint32_t generation = 0;
-  std::string command;  // what ran, for people
+  std::string command;  // the command that ran, for information
   std::atomic<uint64_t>* shared_counter =
-      nullptr;  // last stamp given, if several processes or writers share it
+      nullptr;  // last stamp taken, if several processes or writers share it
 };
 
 class TraceWriter;
 
-// Not thread-safe by itself: one thread at a time appends to a stream. Different streams are
+// Not thread-safe: one thread at a time appends to a stream. Different streams are
 // independent.
 class StreamWriter {
  public:
   // Gives the event the next stamp (if it is stamped). event.site is a number from
-  // TraceWriter::site() or kNoSite, event.other of fork and join the tid of the other stream.
+  // TraceWriter::site() or kNoSite; for fork and join, event.other is the other stream's tid.
   void append(const Event& event, std::span<const Range> ranges = {});
-  // The same with a stamp of the caller's; stamps of one trace must be unique, of one stream
-  // ascending.
+  // The same with the caller's stamp. Stamps must be unique in a trace and ascend in a
+  // stream.
   void append_at(uint64_t stamp, const Event& event, std::span<const Range> ranges = {},
                  const StreamKey* other_process = nullptr);
-  // Writes what is buffered as a chunk; the stream goes on.
+  // Writes the buffered records as a chunk; the stream continues.
   void flush();
   // The thread ended: writes the last chunk.
   void finish();
@@ -72,20 +72,20 @@ class StreamWriter {
 
 class TraceWriter {
  public:
-  // Makes or replaces the file; "-" is standard output.
+  // Creates or replaces the file; "-" is standard output.
   static Result<std::unique_ptr<TraceWriter>> create(const std::string& path,
                                                      const WriterOptions& options);
-  // Appends to a trace that another process (or writer) made; its order flags win over the
+  // Appends to a trace that another process (or writer) created; its order flags override the
   // options'.
   static Result<std::unique_ptr<TraceWriter>> join(const std::string& path,
                                                    const WriterOptions& options);
   ~TraceWriter();
 
-  // The stream of thread `tid`, made at the first call. The reference stays valid as long as the
+  // The stream of thread `tid`, created by the first call. The reference is valid as long as the
   // writer.
   StreamWriter& stream(uint32_t tid);
-  // Numbers and names the thread without starting its stream; the order of these calls is the
-  // readers' numbering.
+  // Numbers and names the thread without starting its stream; readers number threads in the order
+  // of these calls.
   void name_thread(uint32_t tid, std::string_view name);
   uint32_t module(std::string_view path, std::string_view build_id_hex, uint64_t load_address = 0,
                   uint64_t size = 0);
@@ -94,7 +94,7 @@ class TraceWriter {
 
   uint64_t bytes_written() const { return bytes_written_.load(std::memory_order_relaxed); }
   Status status() const;  // the first failure of any write
-  // Ends every stream in good order.
+  // Ends every stream normally.
   Status close();
 
  private:
@@ -104,7 +104,7 @@ class TraceWriter {
   void put_meta(uint8_t tag, const std::vector<uint8_t>& payload);
   void flush_meta();
   SiteDefinition definition(SiteId site);
-  // Fills in `header`, compresses if asked to, and appends the chunk. bytes: room for the header,
+  // Fills in `header`, compresses if requested, and appends the chunk. bytes: room for the header,
   // then the payload.
   void write_chunk(dht_chunk_header header, std::vector<uint8_t>& bytes);
   Status append_whole(std::string_view chunk);

@@ -1,4 +1,4 @@
-// A program that runs already: jobs come and go in its page while it works.
+// A running program: jobs come and go in its page while it works.
 #include <signal.h>
 
 #include <chrono>
@@ -17,8 +17,8 @@ constexpr auto kLookAgainAtPage = std::chrono::milliseconds(100);
 constexpr uint32_t kLeaseMs = 10'000;
 constexpr auto kGrace = std::chrono::milliseconds(200);  // a weak answer may become stronger
 
-// A round: the jobs stand in the page until each has a final answer, or a lesser one for a while,
-// or the time for this round is over.
+// A round: the jobs stay in the page until each has a final answer, or a weaker one for a while, or
+// the time for this round is over.
 class Round : public confirm::Execution {
  public:
   Round(const Campaign& campaign, Page& page, std::vector<Campaign::Job> its_jobs,
@@ -132,7 +132,7 @@ class Attached : public confirm::Confirmer {
   }
 
  private:
-  // As we found it, but for inference: nothing of ours stays on.
+  // Restores the state that we found, except for inference: nothing of ours stays on.
   void detach() {
     for (size_t slot = 0; slot < DHV_JOBS; ++slot) page_.clear(slot);
     for (uint32_t site = 1; site < page_.sites(); ++site) page_.remove_state(site, DHV_STATE_JOB);

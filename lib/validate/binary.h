@@ -1,4 +1,4 @@
-// What a binary was built to validate: the lists in it, and what became of each site.
+// What a binary was built to validate: the lists in it, and the fate of each site.
 #pragma once
 
 #include <map>
@@ -19,11 +19,11 @@ struct Built {
   std::map<uint32_t, Fate> fates;  // by site
 };
 
-// All lists of these files (a program and its libraries), merged by fingerprint. A file that cannot
-// be read, or has none, adds nothing.
+// All lists of these files (a program and its libraries), merged by fingerprint. A file that is
+// unreadable, or has none, adds nothing.
 std::vector<Built> read_binaries(const std::vector<std::string>& paths);
 
-// The candidates of `wanted` that `built` has, by what its sites say.
+// Which candidates of `wanted` are in `built`, according to their sites.
 struct Mapping {
   std::vector<int64_t> numbers;  // [i]: number in the binary of pair i of `wanted`; -1: not there
   size_t mapped = 0;

@@ -147,6 +147,9 @@ std::vector<Campaign::Job> Campaign::next_jobs(size_t most, const std::string& e
     const uint64_t of_a = courses_[a].course.attempts(), of_b = courses_[b].course.attempts();
     return of_a != of_b ? of_a < of_b : a < b;
   });
+  const auto suspect = std::find_if(open.begin(), open.end(),
+                                    [&](size_t i) { return courses_[i].course.is_suspect(); });
+  if (suspect != open.end()) open = {*suspect};
   open.resize(std::min({open.size(), most, size_t{DHV_JOBS}}));
   std::vector<Job> jobs;
   for (const size_t i : open) {

@@ -1,5 +1,5 @@
-// What run and attach share: which of the file's candidates the program can validate, their
-// courses, and the evidence that goes into the file.
+// Shared by run and attach: which of the file's candidates the program can validate, their courses,
+// and the evidence for the file.
 #pragma once
 
 #include <map>
@@ -13,7 +13,7 @@
 
 namespace deadheat::validate {
 
-// The engine for one execution, or one program that runs already.
+// The engine for one execution, or one running program.
 confirm::EngineOptions engine_options(const Options& options, std::function<bool()> stopped);
 
 class Campaign {
@@ -36,13 +36,15 @@ class Campaign {
   Orders orders_for(const std::vector<Job>& jobs) const;
 
   void learn(const Page& page);
-  // Sites of undecided candidates that inference has left, because nothing changed there, are
-  // looked at again. Now and then, while the program runs.
+  // Reactivates sites of undecided candidates that inference has left because nothing changed
+  // there. Called occasionally while the program runs.
   void look_again(Page& page) const;
+  // One of several jobs of an execution that failed: each of them is tried again without others.
+  void suspect(const Job& job) { courses_[job.course].course.suspect(job.attempt); }
   // Adds the job's evidence; `consequence` is what the execution did, if this job may be its cause.
   void take(const Job& job, const Answer* answer, const model::Consequence& consequence);
   bool decided() const;
-  // Candidates that are over without having met: why.
+  // For candidates that ended without having met: the reason.
   void say_last_words();
   void fill(Outcome& outcome) const;
   void count(const dhv_counters& counters);

@@ -15,6 +15,7 @@ constexpr uint32_t kEnoughAgainst = 3;  // NoRace in an order
 constexpr uint32_t kEnoughNothing = 3;  // executions that said nothing about an order
 constexpr uint32_t kEnoughAgain = 4;    // more races in an order that failed once
 constexpr uint64_t kEnoughUnpromoted = 3;
+constexpr uint32_t kEnoughAlone = 4;  // executions of its own, of a job that may be why one failed
 
 Order order_of(uint32_t happened) {
   return happened == DHV_ORDER_PRIMARY     ? Order::kPrimary
@@ -80,8 +81,17 @@ void Course::learn(const Context& context) {
   context_.promoted |= context.promoted;
 }
 
+void Course::suspect(const Attempt& attempt) {
+  if (was_suspect_) return;  // once: what fails by itself would be tried for ever
+  was_suspect_ = true;
+  alone_left_ = kEnoughAlone;
+  suspected_ = attempt.wished;
+}
+
 Wish Course::next(Attempt& attempt) const {
-  const bool alternate = sides_[0].done || (!sides_[1].done && sides_[1].tries < sides_[0].tries);
+  const bool alternate =
+      is_suspect() ? suspected_ == Order::kAlternate
+                   : sides_[0].done || (!sides_[1].done && sides_[1].tries < sides_[0].tries);
   const Side& chosen = sides_[alternate ? 1 : 0];
   attempt.wished = alternate ? Order::kAlternate : Order::kPrimary;
   attempt.tau_us = chosen.tau_us;
@@ -96,6 +106,7 @@ Wish Course::next(Attempt& attempt) const {
 
 void Course::count(const Attempt& attempt, uint32_t outcome, Order happened, bool steered) {
   ++attempts_;
+  if (alone_left_ != 0) --alone_left_;
   Side& wished = side(attempt.wished);
   ++wished.tries;
   if (is_race(outcome)) {
@@ -150,6 +161,7 @@ Evidence Course::take(const Attempt& attempt, const Answer* answer) {
 
 void Course::note_consequence(const Attempt& attempt, const model::Consequence& consequence) {
   if (consequence.kind == model::ConsequenceKind::kNone) return;
+  alone_left_ = 0;  // it is known now
   Side& failed = side(attempt.wished);
   if (++failed.failures == 1) failed.done = given_up_ = false;
 }

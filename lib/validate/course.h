@@ -1,8 +1,8 @@
-// What has been tried of one candidate, what comes next, and when it is enough. Pure: answers in,
-// wishes and evidence out; who runs the program, or whether it runs already, is not known here.
+// What has been tried for one candidate, what comes next, and when it is enough. Pure: answers in,
+// wishes and evidence out; how the program is run is unknown here.
 //
 // Both orders are tried, each with a tau that grows after every Timeout (RaceMob 3.3, 5.1). An
-// order is done when it raced (and what it does was seen again), at the largest tau, or when it was
+// order is done when it raced (and its effect recurred), at the largest tau, or when it was
 // answered often enough without a race. A candidate whose sites never meet at the same bytes is
 // given up with that reason.
 #pragma once
@@ -21,7 +21,7 @@ struct Taus {
   uint32_t bound_ms = DHV_BOUND_MS;
 };
 
-// What inference said about a candidate, over all executions so far.
+// The results of inference about a candidate, over all executions so far.
 struct Context {
   bool reached[2] = {};
   bool several_threads = false;  // some site of it was reached by more than one thread
@@ -43,7 +43,9 @@ class Course {
     for (Side& side : sides_) side.tau_us = taus.first_us;
   }
 
-  bool enough() const { return given_up_ || (sides_[0].done && sides_[1].done); }
+  bool enough() const {
+    return alone_left_ == 0 && (given_up_ || (sides_[0].done && sides_[1].done));
+  }
   uint32_t number() const { return number_; }
   uint64_t attempts() const { return attempts_; }
   bool raced() const { return sides_[0].races + sides_[1].races > 0; }
@@ -54,8 +56,11 @@ class Course {
   Wish next(Attempt& attempt) const;
   // The evidence of an attempt that ended with this answer; nullptr: the program never asked.
   model::Evidence take(const Attempt& attempt, const Answer* answer);
-  // What the execution did to the user; its evidence must be seen again to count.
+  // The execution's effect on the user; it counts only if it recurs.
   void note_consequence(const Attempt& attempt, const model::Consequence& consequence);
+  // The execution failed, and this one or another may be why: the order is tried again, alone.
+  void suspect(const Attempt& attempt);
+  bool is_suspect() const { return alone_left_ != 0; }
   // When the course ends without having met at the same bytes: the reason, as evidence.
   std::optional<model::Evidence> last_word(const Attempt& attempt) const;
   // Evidence of an earlier run of the same campaign.
@@ -75,6 +80,9 @@ class Course {
   Side sides_[2];
   Context context_;
   uint64_t attempts_ = 0, unpromoted_ = 0;
+  uint32_t alone_left_ = 0;
+  bool was_suspect_ = false;
+  model::Order suspected_ = model::Order::kUnknown;
   bool given_up_ = false;
 };
 

@@ -9,7 +9,7 @@
 namespace deadheat::validate {
 namespace {
 
-// One role of a finding as a finding of its own: sites are looked up once, whatever they pair with.
+// One role of a finding as a separate finding: sites are looked up once, whatever they pair with.
 model::Finding of_role(const model::Finding& finding, size_t role, const std::string& program) {
   model::Finding one;
   one.candidate.kind = finding.candidate.kind;

@@ -1,9 +1,9 @@
-// A program that was built for detection (plain deadheat-cc, gcc or clang), seen as one that was
-// built for a list of candidates: calls of its hooks stand for the sites, and the runtime switches
-// the other calls off (abi/validate_page.h, validate_sites).
+// Treats a program built for detection (plain deadheat-cc, gcc or clang) like one built for a list
+// of candidates: calls of its hooks represent the sites, and the runtime switches the other calls
+// off (abi/validate_page.h, validate_sites).
 //
 // The price is that build's: a nop at each access and the hooks of function ends, about 1.4 to 2
-// times the native run; the 2% of --candidates are not promised. What it buys: gcc, and one build
+// times the native run; the 2% of --candidates are not guaranteed. The benefit: gcc, and one build
 // for run, check and validate.
 #pragma once
 

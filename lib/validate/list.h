@@ -1,9 +1,9 @@
-// The sites and pairs that a program is built to validate, numbered: what the compiler's plugin
-// makes of a findings file, and what the validator makes of it again.
+// The numbered sites and pairs that a program is built to validate: computed by the compiler's
+// plugin from a findings file, and again by the validator.
 //
-// Both sides compute it from the file's sites alone, so that evidence which was added meanwhile
-// changes nothing; the fingerprint tells whether they mean the same list. Where they do not, the
-// text of the list in the binary still maps a candidate whose sites are there, word for word.
+// Both sides compute it from the file's sites alone, so that later evidence changes nothing; the
+// fingerprint tells whether the lists are the same. If they are not, the text of the list in the
+// binary still maps a candidate whose sites are there, word for word.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// The socket at which the processes of a run hand over their pages. Each gets the run's wishes
-// before its main function begins; its page stays readable after it is gone, however it went.
+// The socket at which the processes of a run pass their pages. Each gets the run's wishes before
+// its main function begins; its page stays readable after it ends, however it ends.
 #pragma once
 
 #include <atomic>
@@ -14,8 +14,8 @@
 
 namespace deadheat::validate {
 
-// What a program is told: wishes for slots 0, 1, ... with serial 1 + slot, or for those that are
-// named.
+// The wishes sent to a program: for slots 0, 1, ... with serial 1 + slot, or for those listed in
+// `slots`.
 struct Orders {
   uint64_t fingerprint = 0;
   std::vector<Wish> wishes;

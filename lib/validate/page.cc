@@ -43,7 +43,7 @@ Result<std::unique_ptr<Page>> Page::open(ScopedFd file) {
   constexpr off_t kMost = 64 << 20;
   if (status.st_size < static_cast<off_t>(sizeof(dhv_page)) || status.st_size > kMost)
     return no_page("its size is " + std::to_string(status.st_size));
-  // Whoever could shrink it could end us.
+  // A process that could shrink it could kill us.
   const int seals = ::fcntl(file.get(), F_GET_SEALS);
   if (seals < 0 || (seals & F_SEAL_SHRINK) == 0) return no_page("it can be truncated");
   const auto size = static_cast<size_t>(status.st_size);
@@ -94,8 +94,8 @@ Result<std::unique_ptr<Page>> Page::of_process(pid_t process) {
   return open(std::move(file));
 }
 
-// A descriptor that the program handed over shares its lock with the program's: the lock is taken
-// on one of our own, so that it goes when we do.
+// A descriptor passed by the program shares its lock with the program's: the lock is taken on one
+// of our own, so that it ends with us.
 bool Page::claim() {
   if (claim_.valid()) return true;
   const std::string path = "/proc/self/fd/" + std::to_string(file_.get());

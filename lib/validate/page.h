@@ -1,5 +1,5 @@
-// The validator's side of the shared page (abi/validate_page.h). What the program wrote is hostile:
-// sizes and offsets are checked against the file once, numbers are copied before they are used.
+// The validator's side of the shared page (abi/validate_page.h). The program's writes are hostile:
+// sizes and offsets are checked against the file once, numbers are copied before use.
 #pragma once
 
 #include <sys/types.h>
@@ -43,7 +43,7 @@ class Page {
   uint32_t candidates() const { return candidates_; }
   uint32_t pid() const { return pid_; }
   bool ended() const;  // in good order, as the program says
-  // One validator at a time has the page: true until it goes, or is killed. False: another has it.
+  // One validator at a time has the page: true until it ends or is killed. False: another has it.
   bool claim();
 
   void set_switches(uint32_t switches);

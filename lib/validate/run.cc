@@ -49,7 +49,7 @@ class Run : public confirm::Execution {
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();
 };
 
-// One execution at a time: what the listener hands to the program's processes is for that one.
+// One execution at a time: what the listener passes to the program's processes is for that one.
 class Runner : public confirm::Confirmer {
  public:
   Runner(const Options& options, Campaign& campaign, Listener& listener)
@@ -74,7 +74,7 @@ class Runner : public confirm::Confirmer {
   Status finish(confirm::Stage, confirm::Execution& execution, bool cut_off) override {
     running_ = false;
     const auto& run = static_cast<const Run&>(execution);
-    // Whoever interrupts may know that it hangs; time alone says nothing about a program.
+    // A user who interrupts may know that it hangs; time alone says nothing about a program.
     const bool misbehaved = cut_off && !run.jobs.empty() && options_.ask && options_.stopped &&
                             options_.stopped() && options_.ask();
     if (!cut_off || misbehaved)
@@ -122,7 +122,7 @@ class Runner : public confirm::Confirmer {
     return !campaign_.decided() && (options_.most_runs == 0 || trials_ < options_.most_runs);
   }
 
-  // Executions are named for good: a campaign that goes on takes names that were not used.
+  // Execution names are permanent: a resumed campaign uses new ones.
   static std::string unused_name(uint64_t i) {
     return "run " + std::to_string(static_cast<uint64_t>(::getpid())) + "." + std::to_string(i);
   }
@@ -170,7 +170,7 @@ class Runner : public confirm::Confirmer {
       return;
     }
     const std::vector<Answer> answers = strongest(pages, jobs.size());
-    // A hang is what the user's time limit says, nothing else.
+    // Only the user's time limit defines a hang.
     model::Consequence consequence;
     if (misbehaved) {
       consequence = {model::ConsequenceKind::kHang, "the user interrupted it and said so"};
@@ -184,6 +184,13 @@ class Runner : public confirm::Confirmer {
     const size_t cause = cause_of(answers);
     for (size_t i = 0; i < jobs.size(); ++i)
       campaign_.take(jobs[i], &answers[i], i == cause ? consequence : model::Consequence{});
+    if (consequence.kind == model::ConsequenceKind::kNone || cause != answers.size()) return;
+    for (size_t i = 0; i < jobs.size(); ++i)
+      if (may_be_cause(answers[i])) campaign_.suspect(jobs[i]);
+  }
+
+  static bool may_be_cause(const Answer& answer) {
+    return answer.outcome >= DHV_OUTCOME_RACE_OBSERVED || (answer.seen & DHV_SEEN_STEERED) != 0;
   }
 
   // Of all processes of the execution.
@@ -201,7 +208,7 @@ class Runner : public confirm::Confirmer {
     return answers;
   }
 
-  // The one job that raced, or else the one that was steered; with two nobody knows.
+  // The one job that raced, otherwise the one that was steered; with two the cause is unknown.
   static size_t cause_of(const std::vector<Answer>& answers) {
     for (const auto wanted :
          {+[](const Answer& a) { return a.outcome >= DHV_OUTCOME_RACE_OBSERVED; },
@@ -223,7 +230,7 @@ class Runner : public confirm::Confirmer {
   std::string problem_;  // why it wants no more
 };
 
-// What the runtime of a program that was built for detection reads before main.
+// The file that the runtime of a program built for detection reads before main.
 Status keep_sites(const Options& options, const Campaign& campaign) {
   return campaign.sites().empty() ? Status(Ok{})
                                   : write_file(sites_path(options), campaign.sites());

@@ -1,9 +1,9 @@
-// Drives the candidates of a findings file through executions of a program that was built for them
-// (run), or through a program that runs already (attach), and adds the evidence.
+// Validates the candidates of a findings file in executions of a program built for them (run), or
+// in a running program (attach), and adds the evidence.
 //
-// An execution holds a few jobs at once; a process validates the first whose site it reaches. The
-// first executions have no jobs: they show what the program does undisturbed, and which candidates
-// meet at the same bytes at all.
+// An execution has a few jobs at once; a process validates the first whose site it reaches. The
+// first executions have no jobs: they show the program's undisturbed behaviour, and which
+// candidates meet at the same bytes at all.
 #pragma once
 
 #include <functional>
@@ -39,8 +39,8 @@ struct Options {
   std::set<std::string> only;  // display ids
   std::string work;            // a folder
   std::string repeat;          // the command that makes it happen again
-  // Who starts the program; none: run() itself. Beside another confirmer it must be the other's:
-  // what waits for children waits for all of them.
+  // Starts the program; none: run() itself. Beside another confirmer it must be the other's,
+  // because waiting for children waits for all of them.
   confirm::Runner* runner = nullptr;
   std::function<void(const confirm::Progress&)> progress;
   std::function<bool()> stopped;
@@ -59,12 +59,12 @@ struct Outcome {
 Result<Outcome> run(const Options& options, model::FindingsFile& file);
 Result<Outcome> attach(const Options& options, pid_t process, model::FindingsFile& file);
 
-// For a program that was built for detection and is to be attached to: the file that its runtime
-// must be started with (option validate_sites).
+// For a program built for detection that will be attached to: the file with which its runtime must
+// be started (option validate_sites).
 Result<std::string> sites_file(const Options& options, const model::FindingsFile& file);
 
-// run() beside another confirmer: the engine of the other drives both, and a candidate is proven by
-// whoever is first. What keeps it from working is a problem of its outcome, nothing else.
+// run() beside another confirmer: the other's engine drives both, and the first proof of a
+// candidate counts. Failure to work is reported as a problem of its outcome, nothing else.
 class Beside {
  public:
   // `file` outlives it, and its findings keep their places until end().

@@ -1,4 +1,4 @@
-// The section of a binary that names its candidates, as anybody may have written it.
+// The section of a binary that names its candidates, as an attacker may have written it.
 #include <cstdint>
 #include <cstdlib>
 #include <string_view>

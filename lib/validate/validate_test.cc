@@ -112,6 +112,24 @@ TEST(Course, ARaceInBothOrdersIsEnough) {
   EXPECT_TRUE(course.enough());
 }
 
+TEST(Course, ASuspectIsTriedAgainAloneInTheSameOrder) {
+  Course course(0, pair_of(1, 2), {});
+  const Answer answer = answer_of(DHV_OUTCOME_RACE_MADE, DHV_ORDER_PRIMARY);
+  Attempt attempt;
+  course.next(attempt);
+  course.take(attempt, &answer);
+  course.suspect(attempt);
+  Attempt again;
+  for (int i = 0; i < 4; ++i) {
+    ASSERT_TRUE(course.is_suspect());
+    EXPECT_EQ(course.next(again).order, uint32_t{DHV_ORDER_PRIMARY});
+    course.take(again, &answer);
+  }
+  EXPECT_FALSE(course.is_suspect());
+  course.suspect(attempt);  // what fails by itself is not tried for ever
+  EXPECT_FALSE(course.is_suspect());
+}
+
 TEST(Course, ASightingIsNoRace) {
   Course course(0, pair_of(1, 2), {});
   Attempt attempt;

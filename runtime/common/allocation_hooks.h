@@ -1,4 +1,4 @@
-// Functions of the program that want to know of each allocation and release
+// The program's functions that are called for each allocation and release
 // (<sanitizer/allocator_interface.h>).
 #pragma once
 
@@ -6,10 +6,10 @@
 
 namespace deadheat::runtime {
 
-extern bool allocation_hooks;  // there are some
+extern bool allocation_hooks;  // the program has some
 
 void start_allocation_hooks();
 void call_malloc_hooks(const void* block, size_t size);
-bool call_free_hooks(const void* block);  // true: the block is to be kept
+bool call_free_hooks(const void* block);  // true: keep the block
 
 }  // namespace deadheat::runtime

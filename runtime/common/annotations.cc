@@ -1,6 +1,6 @@
-// The dynamic annotations of C and C++ programs (AnnotateHappensBefore and its like), as Valgrind's
-// and Google's headers declare them. Those that describe a tool's own state machine, or memory that
-// our model needs no help with, are accepted and mean nothing.
+// The dynamic annotations of C and C++ programs (AnnotateHappensBefore and others), as declared in
+// Valgrind's and Google's headers. Annotations that describe a tool's own state machine, or memory
+// that our model handles anyway, are accepted and ignored.
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/os.h"
 
@@ -115,7 +115,7 @@ EXPORTED void AnnotateNoOp(PLACE, Object) {}
 EXPORTED void AnnotateMemoryIsInitialized(PLACE, Object, size_t) {}
 EXPORTED void AnnotateMemoryIsUninitialized(PLACE, Object, size_t) {}
 
-// Programs ask this to switch off spinning and timeouts; they need not.
+// Programs use this to switch off spinning and timeouts, which is not necessary here.
 EXPORTED int RunningOnValgrind() { return 0; }
 EXPORTED double ValgrindSlowdown() { return 10.0; }
 EXPORTED const char* ThreadSanitizerQuery(const char* query) {

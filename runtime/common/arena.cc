@@ -7,9 +7,9 @@ namespace deadheat::runtime {
 namespace {
 
 constexpr size_t kSmallestShift = 4;
-constexpr size_t kClasses = 17;  // 16 bytes to 1 MiB; larger ones are mapped alone
+constexpr size_t kClasses = 17;  // 16 bytes to 1 MiB; larger blocks are mapped individually
 constexpr size_t kChunk = 1 << 20;
-constexpr size_t kShards = 8;  // by the calling thread's stack, so that threads seldom meet
+constexpr size_t kShards = 8;  // by the calling thread's stack, so that threads rarely contend
 
 struct FreeBlock {
   FreeBlock* next;
@@ -54,7 +54,7 @@ void* arena_allocate(size_t size) {
     if (rounded > kChunk / 8) return map_memory(rounded);
     char* const chunk = static_cast<char*>(map_memory(kChunk));
     if (chunk == nullptr) return nullptr;
-    shard.at = chunk;  // what was left of the former chunk is lost: less than the block asked for
+    shard.at = chunk;  // the rest of the former chunk is lost: less than the requested block
     shard.end = chunk + kChunk;
   }
   void* const block = shard.at;

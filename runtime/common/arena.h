@@ -1,6 +1,6 @@
-// The runtime's own memory: never the program's heap. Power-of-two classes with free lists over
-// chunks from the kernel; what was handed out is zero. Returns null when the kernel has no more,
-// which callers treat as a loss to be counted.
+// The runtime's own memory, never the program's heap. Power-of-two classes with free lists over
+// chunks from the kernel; allocated memory is zeroed. Returns null when the kernel has no more,
+// which callers count as a loss.
 #pragma once
 
 #include <stddef.h>
@@ -14,10 +14,10 @@ inline void* operator new(size_t, void* place, const deadheat::runtime::Lock*) n
 namespace deadheat::runtime {
 
 void* arena_allocate(size_t size);
-void arena_free(void* block, size_t size);  // size as given to allocate
+void arena_free(void* block, size_t size);  // size as passed to allocate
 void arena_after_fork();
 
-// Constructs a T in the arena, null without memory.
+// Constructs a T in the arena; null if there is no memory.
 template <typename T>
 T* arena_new() {
   void* const place = arena_allocate(sizeof(T));

@@ -1,5 +1,5 @@
 // The real atomic operations behind the hooks. Sequentially consistent: never weaker than the
-// program asked for. 16-byte ones use cmpxchg16b (-mcx16).
+// program requested. 16-byte ones use cmpxchg16b (-mcx16).
 #pragma once
 
 #include "abi/regions.h"
@@ -12,9 +12,9 @@ inline MemoryOrder order_of(int order) {
   return known >= 0 && known <= 5 ? static_cast<MemoryOrder>(known + 1) : MemoryOrder::kSeqCst;
 }
 
-// Of a store: the pass marks the relaxed ones of C++20. Of any other, from a compiler that says
-// nothing, we assume that it continues the sequences of its own thread, as C and older C++ have it:
-// that can hide a race, never invent one.
+// The order of a store. The pass marks the relaxed stores of C++20. A store from any other compiler
+// is assumed to continue the release sequences of its own thread, as C and older C++ define it:
+// that can hide a race but never invent one.
 inline MemoryOrder order_of_store(int order) {
   const MemoryOrder plain = order_of(order);
   const bool marked = (order & DEADHEAT_ORDER_CXX20) != 0;
@@ -43,7 +43,7 @@ bool real_compare_exchange(volatile T* address, T* expected, T desired) {
   }
 }
 
-// `change` makes the new value from the old one; the result is the old one.
+// `change` computes the new value from the old one. Returns the old one.
 template <typename T, typename Change>
 T real_update(volatile T* address, Change change) {
   T old = real_load(address);

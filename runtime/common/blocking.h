@@ -1,10 +1,10 @@
-// Who runs. The schedule mode decides that, and so replaces whatever would block: an interceptor
-// that would block asks `scheduled()` and then attempts the operation without blocking, waits with
-// mode_block() until somebody did something to the object, and attempts again. Whoever does
-// something that may let others succeed says released().
+// Decides which thread runs. The schedule mode makes that decision, so it replaces everything that
+// would block: an interceptor that would block checks `scheduled()`, attempts the operation without
+// blocking, waits with mode_block() until a thread changes the object, and tries again. A thread
+// whose action may let others succeed calls released().
 //
-// mode_schedules() is what tells; the functions are weak: the other modes do not define them and
-// leave blocking to libc.
+// mode_schedules() tells whether the mode decides. The functions are weak: the other modes do not
+// define them and leave blocking to libc.
 #pragma once
 
 #include <errno.h>
@@ -15,7 +15,7 @@
 
 namespace deadheat::runtime {
 
-// What a thread is about to do; the numbers are those of the log of decisions (abi/trial.md).
+// What a thread is about to do; the numbers are those of the decision log (abi/trial.md).
 enum class Point : uint8_t {
 #define DEADHEAT_POINT(name, words) k##name,
   DHD_POINTS(DEADHEAT_POINT)
@@ -26,15 +26,15 @@ enum class Woken : uint8_t { kReleased, kTimedOut, kInterrupted };
 
 inline constexpr uint64_t kForever = ~uint64_t{0};
 
-// Before the operation: another thread may run first.
+// Called before the operation: another thread may run first.
 [[gnu::weak]] void mode_point(Thread* self, Address pc, Point point, Address object);
-// Until somebody releases the object, or the (virtual) time comes.
+// Blocks until a thread releases the object, or the (virtual) deadline passes.
 [[gnu::weak]] Woken mode_block(Thread* self, Address pc, Point point, Address object,
                                uint64_t deadline_ns);
-// At most `count` of those who wait for it; how many there were. All who wait for a lock may try;
-// of those who wait for a condition or a futex the strategy chooses.
+// Wakes at most `count` waiters; returns how many were waiting. All waiters of a lock may try;
+// among waiters of a condition or a futex the strategy chooses.
 [[gnu::weak]] uint32_t mode_release(Address object, uint32_t count);
-// Until the thread has finished; false: the time came first.
+// Waits until the thread has finished; false: the deadline passed first.
 [[gnu::weak]] bool mode_await_end(Thread* self, Address pc, Thread* other, uint64_t deadline_ns);
 // Whether the thread of this kernel id is past its end: the kernel is about to let go what it held.
 [[gnu::weak]] bool mode_thread_over(uint32_t kernel_id);
@@ -46,13 +46,13 @@ inline constexpr uint64_t kForever = ~uint64_t{0};
 [[gnu::weak]] void mode_outside_end(Thread* self);
 // The deadline for mode_block that an absolute time of a clock is; of no clock (-1): now.
 [[gnu::weak]] uint64_t mode_deadline(clockid_t clock, const timespec* until);
-// What a clock shows; false: what the system says.
+// The time that a clock shows; false: use the system's.
 [[gnu::weak]] bool mode_clock(clockid_t clock, timespec* time);
 // A function is about to access the range.
 [[gnu::weak]] void mode_before_range(Thread* self, Address pc, Address begin, size_t size,
                                      bool write);
-// A function wrote it, and how much it would write was not known before. Not for what it read: it
-// may have handed that to others by now, who then write there in order.
+// A function has written the range, whose size was not known before. Not for reads: the function
+// may have passed the memory on, and others may already write there in order.
 [[gnu::weak]] void mode_after_write(Thread* self, Address pc, Address begin, size_t size);
 
 // Whether the mode decides when this thread runs: it does, and is not itself at work in it.
@@ -72,12 +72,12 @@ struct Blocking {
   Point point;
   const volatile void* object;
   uint64_t deadline_ns = kForever;
-  int busy = EBUSY;           // what an attempt returns that would have to wait
-  int timed_out = ETIMEDOUT;  // what to return then
-  int interrupted = -1;       // what to return when a signal handler ran; -1: go on waiting
+  int busy = EBUSY;           // what an attempt returns if it would have to wait
+  int timed_out = ETIMEDOUT;  // what to return on timeout
+  int interrupted = -1;       // what to return after a signal handler ran; -1: continue waiting
 };
 
-// `attempt` does not block, `real` is libc's own.
+// `attempt` does not block; `real` is libc's function.
 template <typename Attempt, typename Real>
 int block_until(const Blocking& how, Attempt attempt, Real real) {
   if (!scheduled(how.thread)) return real();
@@ -96,7 +96,7 @@ inline void point(Thread* thread, Address pc, Point kind, const volatile void* o
   if (scheduled(thread)) mode_point(thread, pc, kind, reinterpret_cast<Address>(object));
 }
 
-// For the time of a call that may wait for the world.
+// Marks a call that may wait for the outside world.
 class Outside {
  public:
   Outside(Thread* thread, Address pc, const char* name, int fd = -1, short events = 0,

@@ -7,7 +7,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-constexpr size_t kMaxWork = 1 << 14;  // functions and tables of one answer; more: the whole module
+constexpr size_t kMaxWork = 1 << 14;  // functions and tables per answer; beyond: the whole module
 constexpr size_t kMaxGlobals = 512;
 constexpr size_t kAnswers = 1 << 14;
 constexpr Address kOperands[] = {1, 2, 4};  // bytes
@@ -20,7 +20,7 @@ Answer answers[kAnswers];  // open addressing; written under the lock, `start` l
 size_t answer_count;
 Lock lock;
 
-// One computation. Too big for a stack; one at a time.
+// One computation at a time; too large for a stack.
 struct Search {
   Address work[kMaxWork];
   size_t begin = 0, end = 0;
@@ -83,7 +83,7 @@ void refer_to_data(const Module& module, Address target) {
   }
 }
 
-// `exact`: a pointer; otherwise what some bytes of code may mean.
+// `exact`: a pointer; otherwise a possible meaning of some code bytes.
 void refer(const Module& module, Address target, bool exact) {
   if (in_writable_data(module, target)) {
     refer_to_data(module, target);
@@ -94,7 +94,7 @@ void refer(const Module& module, Address target, bool exact) {
   const Module* const owner = function == target ? &module : find_module(function);
   if (owner == nullptr || owner->known) return;
   if (!is_function_start(*owner, function)) {
-    if (exact) search.whole = owner;  // code without a name: anything
+    if (exact) search.whole = owner;  // code without a symbol: anything
     return;
   }
   if (!is_instrumented_function(function)) search.push(*owner, function);

@@ -1,6 +1,6 @@
-// A set of non-zero words, open addressing, grows; readers need no lock while one writer at a time
-// (under its own lock) inserts. Nothing is ever removed. Former tables are kept: a reader may still
-// look at one, and they are together smaller than the last.
+// A set of non-zero words with open addressing that grows. Readers need no lock while one writer at
+// a time (under its own lock) inserts. Elements are never removed. Old tables are kept because a
+// reader may still use one; together they are smaller than the current one.
 #pragma once
 
 #include <stddef.h>
@@ -21,7 +21,7 @@ class FlatSet {
       if (found == 0) return false;
     }
   }
-  // True if it was not there. A set that cannot grow drops the key and says it was new.
+  // True if the key is new. A set that cannot grow drops the key and returns true.
   bool insert(uint64_t key) {
     if (contains(key)) return false;
     if (table_ == nullptr || count_ * 2 > table_->mask) grow();

@@ -12,7 +12,7 @@ namespace deadheat::runtime {
 namespace {
 
 struct Symbols {
-  MemoryRange* ranges = nullptr;  // sorted, without overlap, in file addresses
+  MemoryRange* ranges = nullptr;  // sorted, disjoint, in file addresses
   size_t count = 0;
   bool read = false;
 };
@@ -56,7 +56,7 @@ bool is_variable(const Elf64_Sym& symbol) {
          symbol.st_shndx != SHN_UNDEF;
 }
 
-// Shell sort: no recursion, no memory, a few thousand symbols.
+// Shell sort: no recursion and no memory, for a few thousand symbols.
 void sort(MemoryRange* ranges, size_t count) {
   for (size_t gap = count / 2; gap > 0; gap /= 2) {
     for (size_t i = gap; i < count; ++i) {

@@ -8,7 +8,7 @@
 #include "runtime/common/quarantine.h"
 #include "runtime/common/segment_map.h"
 
-// glibc's own names for its allocator: they bypass interposition, also ours.
+// glibc's internal names for its allocator: they bypass interposition, including ours.
 extern "C" {
 void* __libc_malloc(size_t);
 void* __libc_calloc(size_t, size_t);
@@ -21,11 +21,11 @@ namespace deadheat::runtime {
 namespace {
 
 constexpr uint64_t kPlain = 0xdea1;    // the real block begins at the header
-constexpr uint64_t kAligned = 0xdea2;  // the word before the header says where it begins
-constexpr size_t kLarge = 1 << 20;     // from here on listed: walking back over bits would be long
+constexpr uint64_t kAligned = 0xdea2;  // the word before the header holds the block's beginning
+constexpr size_t kLarge = 1 << 20;     // from here on listed: a backward bit search would be long
 
 AddressBits<4> starts;
-// Where some block ever began, so that an address far from all blocks is told quickly.
+// Where any block ever began, to reject addresses far from all blocks quickly.
 constexpr Address kChunk = 1 << 16;
 AddressBits<16> chunks;
 
@@ -79,7 +79,7 @@ char* real_allocate(size_t size, size_t alignment, bool zero) {
                                  : __libc_malloc(size + sizeof(BlockHeader)));
 }
 
-// The block is no longer one of ours. Libc's, of which it is a part.
+// Ends our tracking of a block. Returns libc's block, of which it is a part.
 char* forget_block(void* block) {
   BlockHeader* const header = heap_header(block);
   const auto begin = reinterpret_cast<Address>(block);

@@ -1,7 +1,7 @@
-// The program's heap is libc's; each block gets a header of ours in front, and a bit that marks
-// where it begins, so that an address inside a block leads to the block (reports, RDIT's scan).
+// The program's heap is libc's. Each block gets our header in front and a bit that marks where it
+// begins, so that an address inside a block leads to the block (for reports and RDIT's scan).
 //
-// Blocks that were not made here (before we started, or behind our back) have no header and go to
+// Blocks that were not allocated here (before we started, or bypassing us) have no header and go to
 // libc unchanged.
 #pragma once
 
@@ -15,7 +15,7 @@ namespace deadheat::runtime {
 struct BlockHeader {
   uint64_t size : 48;
   uint64_t magic : 16;
-  uint32_t stack;   // the mode's name for the allocating stack
+  uint32_t stack;   // the mode's id of the allocating stack
   uint32_t thread;  // number of the allocating thread
 };
 static_assert(sizeof(BlockHeader) == 16);
@@ -27,9 +27,9 @@ struct Block {
   uint32_t thread = 0;
 };
 
-// The real allocation plus header; null and errno as libc's. alignment: 0, or a power of two.
+// Allocates block and header; null and errno as in libc. alignment: 0, or a power of two.
 void* heap_allocate(size_t size, size_t alignment, bool zero, uint32_t thread);
-bool heap_owns(const void* block);  // begins with a header of ours
+bool heap_owns(const void* block);  // whether it has our header
 inline BlockHeader* heap_header(void* block) { return static_cast<BlockHeader*>(block) - 1; }
 inline size_t heap_size(void* block) { return heap_header(block)->size; }
 void heap_release(void* block);  // one that heap_owns()

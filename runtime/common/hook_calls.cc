@@ -15,9 +15,9 @@ constexpr size_t kMaxRanges = 8;
 constexpr size_t kMaxModules = 4096;
 
 struct Stubs {
-  Address slots[kMaxStubs];  // of the GOT
+  Address slots[kMaxStubs];  // in the GOT
   size_t slot_count = 0;
-  Address code[kMaxStubs * 2];  // where a call of one may go to
+  Address code[kMaxStubs * 2];  // targets of calls of a stub
   size_t code_count = 0;
   bool is_slot(Address address) const {
     for (size_t i = 0; i < slot_count; ++i)
@@ -41,7 +41,7 @@ Address target_of(const unsigned char* end_of_instruction, int32_t distance) {
   return reinterpret_cast<Address>(end_of_instruction) + static_cast<Address>(int64_t{distance});
 }
 
-// `jmp *slot(%rip)`, perhaps behind endbr64 and with a prefix.
+// `jmp *slot(%rip)`, possibly after endbr64 and with a prefix.
 void find_stubs(const DataRange& code, Stubs& stubs) {
   for (Address at = code.begin; at + 6 <= code.end; ++at) {
     const auto* const bytes = reinterpret_cast<const unsigned char*>(at);
@@ -103,7 +103,7 @@ size_t code_of(const dl_phdr_info& info, DataRange (&code)[kMaxRanges]) {
 }  // namespace
 
 const Module* module_once(const dl_phdr_info& info) {
-  static bool done[kMaxModules];  // by the module's id: one that comes again has another
+  static bool done[kMaxModules];  // by module id: a module that is loaded again has a new one
   DataRange code[kMaxRanges];
   if (code_of(info, code) == 0) return nullptr;
   const Module* const module = find_module(code[0].begin);

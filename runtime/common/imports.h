@@ -1,5 +1,5 @@
-// The functions that a loaded module takes from others, and where it keeps their addresses (its
-// GOT), from its dynamic relocations.
+// The functions that a loaded module imports and their GOT slots, from its dynamic
+// relocations.
 #pragma once
 
 #include <link.h>
@@ -17,7 +17,7 @@ class Imports {
         read(reinterpret_cast<const Elf64_Dyn*>(base_ + info.dlpi_phdr[i].p_vaddr));
   }
 
-  // visit(name, GOT slot) returns whether to go on.
+  // visit(name, GOT slot) returns whether to continue.
   template <typename Visit>
   void for_each(Visit visit) const {
     if (symbols_ == nullptr || names_ == nullptr) return;
@@ -67,7 +67,7 @@ class Imports {
   Address base_;
   const Elf64_Sym* symbols_ = nullptr;
   const char* names_ = nullptr;
-  const Elf64_Rela* tables_[2] = {};  // of the PLT; the others
+  const Elf64_Rela* tables_[2] = {};  // of the PLT, and the others
   size_t sizes_[2] = {};
 };
 

@@ -1,6 +1,6 @@
-// What <sanitizer/tsan_interface.h> lets a program call: annotations of its own locks, order,
-// fibers and objects. interface_report.cc, interface_allocator.cc and interface_syscalls.cc have
-// what the other public headers declare, interface_unused.cc the part that means nothing here.
+// What programs may call from <sanitizer/tsan_interface.h>: annotations of their own locks, order,
+// fibers and objects. interface_report.cc, interface_allocator.cc and interface_syscalls.cc hold
+// what the other public headers declare, interface_unused.cc the part without a meaning here.
 #include <limits.h>
 #include <linux/futex.h>
 
@@ -21,7 +21,7 @@ enum MutexFlag : unsigned {
   kRecursiveLock = 1 << 6,
 };
 
-// Between the pre and post calls the mutex's own code is not looked at.
+// Between the pre and post calls, the mutex's own code is ignored.
 void look_away() {
   if (self() != nullptr) on_ignore_begin(self(), true, true, true);
 }
@@ -29,9 +29,9 @@ void look_again() {
   if (self() != nullptr) on_ignore_end(self(), true, true, true);
 }
 
-// Of a thread's own first one `thread` is the thread.
+// For a thread's own initial fiber, `thread` is that thread.
 struct Fiber {
-  deadheat::runtime::Thread* thread;  // null: the mode has none of its own for it
+  deadheat::runtime::Thread* thread;  // null: the mode has no state of its own for it
 };
 
 __thread Fiber* current_fiber __attribute__((tls_model("initial-exec")));
@@ -95,7 +95,7 @@ EXPORTED void __tsan_mutex_post_signal(void*, unsigned) { look_again(); }
 EXPORTED void __tsan_mutex_pre_divert(void*, unsigned) { look_again(); }
 EXPORTED void __tsan_mutex_post_divert(void*, unsigned) { look_away(); }
 
-// Objects of a library that is not instrumented; the library says what its callers do to them.
+// Objects of an uninstrumented library, which reports its callers' accesses to them.
 EXPORTED void* __tsan_external_register_tag(const char* type) { return const_cast<char*>(type); }
 EXPORTED void __tsan_external_register_header(void*, const char*) {}
 EXPORTED void __tsan_external_assign_tag(void*, void*) {}
@@ -120,8 +120,8 @@ EXPORTED void __tsan_destroy_fiber(void* fiber) {
   if (has_fibers() && thread != nullptr) deadheat::runtime::mode_fiber_end(thread);
   deadheat::runtime::arena_free(fiber, sizeof(Fiber));
 }
-// Right before the program switches stacks. Unless told otherwise, what was done before it happens
-// before what the other fiber does from now on.
+// Called directly before the program switches stacks. By default, everything before the switch
+// happens before what the other fiber does afterwards.
 EXPORTED void __tsan_switch_to_fiber(void* to, unsigned flags) {
   constexpr unsigned kNoSync = 1;
   Fiber* const from = own_fiber();
@@ -151,7 +151,7 @@ EXPORTED void __tsan_ignore_thread_end() {
 }
 
 // The barrier of ThreadSanitizer's own tests, which must not order anything. The low half counts
-// arrivals, the high half is the number of threads.
+// arrivals; the high half is the number of threads.
 EXPORTED void __tsan_testonly_barrier_init(uint64_t* barrier, uint32_t threads) {
   *barrier = uint64_t{threads} << 32;
 }

@@ -15,7 +15,7 @@ struct Hooks {
   MallocHook malloc;
   FreeHook free;
 };
-constexpr int kMaxHooks = 5;  // as many as ThreadSanitizer takes
+constexpr int kMaxHooks = 5;  // as many as ThreadSanitizer accepts
 Hooks installed[kMaxHooks];
 int count;
 deadheat::runtime::Lock install_lock;
@@ -36,7 +36,7 @@ namespace deadheat::runtime {
 
 bool allocation_hooks;
 
-// Whether the program defines one is a matter of which symbol the linker bound.
+// Whether the program defines one depends on which symbol the linker bound.
 void start_allocation_hooks() {
   allocation_hooks = &__sanitizer_malloc_hook != &__deadheat_no_malloc_hook ||
                      &__sanitizer_free_hook != &__deadheat_no_free_hook ||
@@ -95,5 +95,5 @@ EXPORTED size_t __sanitizer_get_heap_size() {
   return info.arena + info.hblkhd;
 }
 EXPORTED size_t __sanitizer_get_free_bytes() { return mallinfo2().fordblks; }
-EXPORTED size_t __sanitizer_get_unmapped_bytes() { return 1; }  // not kept; TSan says 1, too
+EXPORTED size_t __sanitizer_get_unmapped_bytes() { return 1; }  // not tracked; TSan also returns 1
 EXPORTED void __sanitizer_purge_allocator() { malloc_trim(0); }

@@ -1,6 +1,6 @@
-// <sanitizer/common_interface_defs.h>: where reports go, what is called when one ends the program,
-// and names of places. Names come from the dynamic symbols only: lines are the host's work
-// (`deadheat run`, `deadheat symbolize`).
+// <sanitizer/common_interface_defs.h>: the destination of reports, the callback when one ends the
+// program, and names of code locations. Names come from dynamic symbols only: lines are the host's
+// work (`deadheat run`, `deadheat symbolize`).
 #include <dlfcn.h>
 #include <string.h>
 
@@ -53,7 +53,7 @@ void put_module(Text& out, Address pc) {
   out.hex(module == nullptr ? pc : pc - module->base) << ')';
 }
 
-// One place as the format wants it; what we do not know (files, lines) is left out.
+// Prints one code location in the given format; unknown parts (files, lines) are left out.
 void put_place(Text& out, const char* format, Address pc) {
   Address begin = 0;
   const char* const name = name_of(pc, &begin);
@@ -98,7 +98,7 @@ void put_place(Text& out, const char* format, Address pc) {
       case 's':
         out << "<null>";
         break;
-      default:  // 'S', 'L', 'M': the place as a whole
+      default:  // 'S', 'L', 'M': the whole location
         put_module(out, pc);
         break;
     }
@@ -125,7 +125,7 @@ EXPORTED const char* __sanitizer_get_report_path() { return deadheat::runtime::l
 EXPORTED void __sanitizer_set_death_callback(void (*callback)()) {
   __atomic_store_n(&deadheat::runtime::death_callback, callback, __ATOMIC_RELEASE);
 }
-// Whoever gets a 1 may write about the crash.
+// The caller that gets 1 may write about the crash.
 EXPORTED int __sanitizer_acquire_crash_state() {
   static bool taken;
   return __atomic_exchange_n(&taken, true, __ATOMIC_ACQ_REL) ? 0 : 1;
@@ -151,7 +151,7 @@ EXPORTED void __sanitizer_symbolize_global(void* data, const char* format, char*
   __sanitizer_symbolize_pc(data, format, to, room);
 }
 
-// The form that `deadheat symbolize` fills in.
+// The format that `deadheat symbolize` completes.
 EXPORTED void __sanitizer_print_stack_trace() {
   constexpr size_t kMost = 256;
   Address calls[kMost + 1] = {CALLER};
@@ -173,7 +173,7 @@ EXPORTED void __sanitizer_print_stack_trace() {
   deadheat::runtime::write_log(text.data(), text.size());
 }
 
-// --- What a program may define itself.
+// --- Functions that a program may define itself.
 #define REPLACEABLE extern "C" __attribute__((weak, visibility("default")))
 
 REPLACEABLE void __sanitizer_report_error_summary(const char* line) {
@@ -184,7 +184,7 @@ REPLACEABLE void __tsan_on_initialize() {}
 REPLACEABLE int __tsan_on_finalize(int failed) { return failed; }
 REPLACEABLE void __tsan_on_report(void*) {}
 
-// --- The report that __tsan_on_report is told of: a mode with reports has these.
+// --- The report passed to __tsan_on_report: a mode with reports defines these.
 REPLACEABLE void* __tsan_get_current_report() { return nullptr; }
 REPLACEABLE int __tsan_get_report_data() { return 0; }
 REPLACEABLE int __tsan_get_report_stack() { return 0; }

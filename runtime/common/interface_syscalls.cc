@@ -1,7 +1,7 @@
-// The hooks of <sanitizer/linux_syscall_hooks.h>: a program that makes system calls by itself says
-// so before and after. Those that read, write, copy and close descriptors are what the interceptors
-// of the same calls are; the others are accepted and mean nothing: what such a call reads or fills
-// is the program's business that no report would gain from.
+// The hooks of <sanitizer/linux_syscall_hooks.h>: a program that makes system calls itself
+// announces them before and after. Hooks of calls that read, write, copy and close descriptors do
+// the same as the interceptors of these calls; the others are accepted and ignored: no report would
+// gain from what such a call reads or fills.
 #include "runtime/common/intercept/descriptors.h"
 
 using deadheat::runtime::Address;

@@ -1,7 +1,7 @@
-// What the public headers declare and a race detector has no use for. Programs link against it all:
-// the hooks of system calls that are not modelled (the modelled ones replace these), of coverage
-// and fuzzing (a fuzzer in the program replaces those), and what describes containers and stacks to
-// other sanitizers.
+// What the public headers declare and a race detector does not need. Programs link against all of
+// it: the hooks of system calls that are not modelled (the modelled ones replace these), of
+// coverage and fuzzing (a fuzzer in the program replaces those), and descriptions of containers and
+// stacks for other sanitizers.
 #include <stddef.h>
 #include <stdint.h>
 
@@ -52,7 +52,7 @@ COVERAGE(store16)
 UNUSED void __sanitizer_dump_coverage(const uintptr_t*, uintptr_t) {}
 UNUSED void __sanitizer_dump_trace_pc_guard_coverage() {}
 
-// --- Fuzzers learn from these what was compared; nobody calls them here.
+// --- Fuzzers learn comparisons from these; nothing calls them here.
 #define COMPARED(name) \
   UNUSED void __sanitizer_weak_hook_##name() {}
 COMPARED(memcmp)

@@ -1,4 +1,4 @@
-// Words and numbers of the lines in which the host says what it wants.
+// Parses the words and numbers of the lines that the host sends as requests.
 #pragma once
 
 #include <stdint.h>
@@ -16,7 +16,7 @@ inline uint64_t number(const char* text, int base) {
   return value;
 }
 
-// Cuts the first word off.
+// Removes and returns the first word.
 inline char* word(char*& line) {
   char* const begin = line;
   char* const space = strchr(line, ' ');
@@ -29,7 +29,7 @@ inline char* word(char*& line) {
   return begin;
 }
 
-// visit(line) for each line of `text`, which ends with 0 and is written to.
+// Calls visit(line) for each line of `text`, which ends with 0 and is modified.
 template <typename Visit>
 void for_each_line(char* text, Visit visit) {
   for (char* line = text; *line != '\0';) {

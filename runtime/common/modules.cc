@@ -11,7 +11,7 @@
 #include "runtime/common/imports.h"
 #include "runtime/common/os.h"
 
-// Our functions that call the program's (interceptor.h); the linker defines the two.
+// Our functions that call the program's (interceptor.h); the linker defines these two symbols.
 extern "C" const char __start_deadheat_calls[], __stop_deadheat_calls[];
 
 namespace deadheat::runtime {
@@ -24,11 +24,11 @@ constexpr size_t kMaxModules = 4096;
 
 Module* modules[kMaxModules];
 size_t module_count;
-uint64_t not_kept;  // of one refresh, the most
+uint64_t not_kept;  // in one refresh, the maximum
 Lock lock;
 FlatSet function_starts;
 
-// (pc << 2 | answers), so that an entry is read and written in one piece.
+// (pc << 2 answers), so that an entry is read and written atomically.
 constexpr uint64_t kInstrumented = 1, kForCaller = 2;
 constexpr size_t kCacheSize = 8192;
 uint64_t cache[kCacheSize];
@@ -44,7 +44,7 @@ const char* const kKnown[] = {"libc.so",     "libc-",        "libm.so",       "l
 const char* const kPools[] = {"libgomp.so", "libomp.so",   "libomp5.so",
                               "libomp-",    "libiomp5.so", "libtbb.so.12"};
 
-// libomp tells what it does to a tool, unless the user forbids it: then it is code like any other.
+// libomp reports to a tool unless the user forbids it; then it is ordinary code.
 bool is_modelled(const char* name) {
   const char* const tool = getenv("OMP_TOOL");
   const bool tells = strncmp(name, "libgomp", 7) != 0 && strncmp(name, "libtbb", 6) != 0;
@@ -141,11 +141,11 @@ struct Refresh {
   uint64_t not_kept;
 };
 
-// GCC's constructors jump to __tsan_init, so that its caller is not always the module.
+// GCC's constructors jump to __tsan_init, so its caller is not always the module.
 bool calls_hooks(const dl_phdr_info& info) {
   bool found = false;
   Imports(info).for_each([&found](const char* name, Address) {
-    // What only compilers call: the annotations may be in any code.
+    // Only hooks that compilers call: annotations may be in any code.
     static const char* const kHooks[] = {"__tsan_func_entry", "__tsan_read", "__tsan_write"};
     for (const char* const hook : kHooks) found |= strncmp(name, hook, strlen(hook)) == 0;
     return !found;
@@ -180,8 +180,8 @@ int visit(dl_phdr_info* info, size_t, void* data) {
   return 0;
 }
 
-// The function that contains pc, by the binary search table of .eh_frame_hdr (the usual encoding:
-// 4-byte offsets from the header); its end is where the next one begins.
+// Finds the function that contains pc with the binary search table of .eh_frame_hdr (the usual
+// encoding: 4-byte offsets from the header); it ends where the next one begins.
 DataRange function_at(const Module& module, Address pc) {
   if (module.eh_frame_header == 0) return {};
   const auto* const header = reinterpret_cast<const unsigned char*>(module.eh_frame_header);
@@ -215,8 +215,8 @@ uint64_t look_up(Address pc) {
   if (module->instrumented == Instrumentation::kNo) return module->for_caller ? kForCaller : 0;
   if (module->pass_objects == 0) return kInstrumented;
   const Address start = function_at(*module, pc).begin;
-  // In a module that mixes objects with and without function table, a function in no table may
-  // still be instrumented: calling it uninstrumented can hide a race, never invent one.
+  // In a module that mixes objects with and without a function table, a function in no table may
+  // still be instrumented: treating it as uninstrumented can hide a race but never invent one.
   return start != 0 && function_starts.contains(start) ? kInstrumented : 0;
 }
 
@@ -259,7 +259,7 @@ const Module* find_module(Address address) {
   return nullptr;
 }
 
-// Whether something was loaded or unloaded since the last time: the linker counts.
+// Whether something was loaded or unloaded since the last call: the linker counts.
 static bool modules_changed() {
   static uint64_t seen;
   uint64_t changes = 0;

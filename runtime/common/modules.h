@@ -1,8 +1,8 @@
-// The loaded modules, and which code in them is instrumented.
+// The loaded modules, and which of their code is instrumented.
 //
-// A module is instrumented if it calls our hooks. Objects built with our clang
-// pass also register the starts of their instrumented functions: in such a module only these count,
-// and the function of a pc is found through .eh_frame_hdr. Lookups take no lock and are cached.
+// A module is instrumented if it calls our hooks. Objects built with our plugins also register
+// the starts of their instrumented functions: in such a module only these count, and .eh_frame_hdr
+// gives the function of a pc. Lookups take no lock and are cached.
 #pragma once
 
 #include <stddef.h>
@@ -26,13 +26,13 @@ struct Module {
   Address end = 0;
   DataRange code;     // the executable segments, from first to last
   DataRange data[4];  // writable segments
-  DataRange relro;    // of them, what is constant once the module is loaded
+  DataRange relro;    // of them, what is constant after loading
   size_t data_count = 0;
   Address eh_frame_header = 0;
   bool known = false;       // libc and the like: modelled, never a region
   bool ours = false;        // the runtime itself
-  bool for_caller = false;  // the C++ library: its allocations and frees are its caller's
-  bool pool = false;        // runs the program's work in threads of its own, and is modelled
+  bool for_caller = false;  // the C++ library: its allocations and frees count as its caller's
+  bool pool = false;        // runs the program's work in its own threads, and is modelled
   bool unloaded = false;
   Instrumentation instrumented = Instrumentation::kNo;
   uint32_t plain_objects = 0;  // objects that called __tsan_init
@@ -42,35 +42,35 @@ struct Module {
 };
 
 void modules_refresh();  // at start and after dlopen, dlclose
-// Null for code that is in no file (a JIT).
+// Null for code outside any file (a JIT).
 const Module* find_module(Address address);
-uint64_t modules_not_kept();            // loaded, and the table was full
+uint64_t modules_not_kept();            // loaded after the table was full
 const Module* module_at(size_t index);  // null past the last; unloaded ones stay
 void module_called_init(Address caller);
 void module_add_functions(const void* const* begin, const void* const* end);
 
-// Whether the code at pc is instrumented. A return address is fine: the byte before it counts.
+// Whether the code at pc is instrumented. A return address is allowed: the byte before it counts.
 bool is_instrumented(Address pc);
-// Neither instrumented nor modelled: what code at pc does to synchronise we may not see.
+// Neither instrumented nor modelled: synchronisation by code at pc may be invisible to us.
 bool is_outside(Address pc);
-// Code of a library whose meaning is modelled (OpenMP, oneTBB): how it comes about is not looked
-// at.
+// Code of a library whose meaning is modelled (OpenMP, oneTBB): its internals are
+// ignored.
 bool is_pool_code(Address pc);
 // The program uses a part of the library (`prefix` of its file's name) that is not modelled: from
-// now on it is code like any other.
+// now on it is ordinary code.
 void module_is_no_pool(const char* prefix);
 // Whether a free() called at pc is the program's own: called by instrumented code, or by the C++
-// library on its behalf. Others (libc gives a dead thread's TLS back, a library its own blocks) are
-// ordered by means that we do not see.
+// library on its behalf. Other frees (libc frees a dead thread's TLS, a library its own blocks) are
+// ordered in ways that we do not see.
 bool frees_for_program(Address pc);
 // The same as is_instrumented for the start of a function.
 bool is_instrumented_function(Address function);
-// The start of the function that contains pc (a return address); pc if it cannot be told.
+// The start of the function that contains pc (a return address); pc if unknown.
 Address function_of(Address pc);
 // The code of the function that begins at `start`, up to the next one.
 bool function_range(const Module& module, Address start, DataRange* range);
 bool is_function_start(const Module& module, Address address);
-// The function pointer of an executable that is not position-independent may be its PLT entry.
+// The function pointer of a position-dependent executable may be its PLT entry.
 Address resolve_plt(Address function);
 void modules_after_fork();
 

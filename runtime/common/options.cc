@@ -6,7 +6,7 @@
 #include "runtime/common/os.h"
 #include "runtime/common/print.h"
 
-// Weak and visible: the program's own replaces it.
+// Weak and visible: the program's own definition replaces it.
 extern "C" __attribute__((weak, visibility("default"))) const char* __tsan_default_options();
 extern "C" const char* __tsan_default_options() { return ""; }
 
@@ -31,8 +31,8 @@ const Entry kEntries[] = {
 #undef DEADHEAT_TEXT
 };
 
-// Number of letters by which two names differ at best alignment of a common start and end: enough
-// to find the meant one.
+// The number of letters by which two names differ after the best alignment of a common start and
+// end: good enough to find the intended one.
 size_t distance(const char* a, size_t a_size, const char* b, size_t b_size) {
   size_t start = 0;
   while (start < a_size && start < b_size && a[start] == b[start]) ++start;

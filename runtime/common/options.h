@@ -1,5 +1,5 @@
-// The runtime's options: DEADHEAT_OPTIONS, over TSAN_OPTIONS, over __tsan_default_options(), over
-// the defaults in options.def. `help=1` lists them; an unknown key gets one line.
+// The runtime's options. Precedence: DEADHEAT_OPTIONS, TSAN_OPTIONS, __tsan_default_options(), then
+// the defaults in options.def. `help=1` lists them; an unknown key gets a one-line warning.
 #pragma once
 
 #include <stddef.h>

@@ -21,10 +21,10 @@ inline long system_call(long number, long a = 0, long b = 0, long c = 0, long d 
   return result;
 }
 
-// Null when the kernel refuses. Not reserved: pages cost memory when they are touched.
+// Null when the kernel refuses. Not reserved: pages use memory once they are touched.
 void* map_memory(size_t size);
 void unmap_memory(void* begin, size_t size);
-// The pages read as zero again, and their memory is the system's. Whole pages only.
+// The pages read as zero again, and their memory returns to the system. Whole pages only.
 void drop_pages(uintptr_t begin, size_t size);
 size_t resident_bytes();  // of the process; 0 if unknown
 
@@ -39,8 +39,8 @@ void close_file(int fd);
 
 [[noreturn]] void exit_process(int status);
 
-// A lock for short sections. Fork in another thread may leave it held in the child: whoever owns
-// one resets it there.
+// A lock for short sections. A fork in another thread may leave it held in the child: its owner
+// resets it there.
 class Lock {
  public:
   void lock() {
@@ -60,7 +60,7 @@ class Lock {
  private:
   void lock_slow();
   void wake();
-  uint32_t state_ = 0;  // 0 free, 1 held, 2 held and somebody sleeps
+  uint32_t state_ = 0;  // 0 free, 1 held, 2 held with waiters
 };
 
 class Locked {

@@ -73,7 +73,7 @@ int chosen_fd = -1;
 
 const char* log_path() { return chosen_path[0] != '\0' ? chosen_path : runtime_options().log_path; }
 
-// A descriptor that is open already; -1: a file of its own.
+// An open descriptor; -1: a file of our own.
 int standard_log() {
   if (chosen_fd >= 0) return chosen_fd;
   const char* const path = log_path();

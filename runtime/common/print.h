@@ -1,5 +1,5 @@
 // Text without stdio: appends to a fixed buffer and writes it to a descriptor in one call, so that
-// lines of threads and processes do not mix. Text that does not fit is cut, with "..." at the end.
+// lines of threads and processes do not mix. Text that does not fit is truncated with "...".
 #pragma once
 
 #include <stddef.h>
@@ -42,11 +42,11 @@ class TextBuffer : public Text {
   char buffer_[N];
 };
 
-// One line to standard error, or where log_path points.
+// Prints one line to standard error, or to log_path.
 void say(const char* line);
 void write_log(const char* text, size_t size);
-void set_log_path(const char* path);  // instead of the option
+void set_log_path(const char* path);  // overrides the option
 void set_log_fd(int fd);
-const char* log_file();  // the one that reports go to; empty if it is none
+const char* log_file();  // the file of the reports; empty if there is none
 
 }  // namespace deadheat::runtime

@@ -9,11 +9,11 @@ namespace deadheat::runtime {
 
 namespace {
 
-// By thread, so that threads that free much do not meet. Nobody ever waits for a shard: free() is
-// called in odd places (a signal handler, the child of a fork), and a block that is not kept is a
-// smaller loss than a hang.
+// Chosen by thread, so that threads that free a lot do not contend. No thread ever waits for a
+// shard: free() is called in unusual contexts (a signal handler, the child of a fork), and losing a
+// block from the quarantine is better than a hang.
 constexpr size_t kShards = 8;
-// Small blocks are limited by their number: 4096 of them stay in a processor's cache.
+// Small blocks are limited by number: 4096 of them stay in a processor's cache.
 constexpr size_t kShardBlocks = 4096;
 // The program set a limit of its own; below this one there is nothing to spare, above a small part.
 constexpr int64_t kTightLimitMb = 64, kPartOfLimit = 32;
@@ -93,7 +93,7 @@ void empty_quarantine() {
     while (void* const real = take_oldest_locked(shard)) __libc_free(real);
 }
 
-// What a thread that is not in the child was about to change is left as it is, and is lost.
+// Entries that another thread was changing during the fork are left as they are, and lost.
 void quarantine_after_fork() {
   for (Shard& shard : shards) {
     if (!shard.lock.try_lock()) shard.first = shard.count = 0;

@@ -21,8 +21,8 @@ constexpr size_t kMaxModuleIds = 4096;
 bool module_written[kMaxModuleIds];
 uint64_t lines_cut;
 
-// A library whose synchronisation the interceptors model takes no proof away, although its own code
-// has no hooks.
+// A library whose synchronisation the interceptors model does not weaken a proof, although its own
+// code has no hooks.
 const char* instrumentation_name(const Module& module) {
   if (module.instrumented == Instrumentation::kYes) return raw::instrumented::yes_;
   if (module.instrumented == Instrumentation::kRegions) return raw::instrumented::regions_;
@@ -72,7 +72,7 @@ RawObject& RawObject::put(raw::Key<raw::type::places> stack, const Address* pcs,
   bool first = true;
   for (size_t i = 0; i < depth; ++i) {
     const Module* const module = find_module(pcs[i] - step_back);
-    if (module != nullptr && module->ours) continue;  // our wrappers are no part of the program
+    if (module != nullptr && module->ours) continue;  // our wrappers are not part of the program
     if (!first) out_ << ',';
     first = false;
     raw_place(out_, pcs[i] - step_back);
@@ -83,7 +83,7 @@ RawObject& RawObject::put(raw::Key<raw::type::places> stack, const Address* pcs,
 
 namespace {
 
-// The words of the command line, one after the other.
+// The words of the command line, in order.
 class Command {
  public:
   Command() {
@@ -149,7 +149,7 @@ void raw_process_line(const char* mode) {
       .put(key::process_ppid, static_cast<uint64_t>(system_call(SYS_getppid)))
       .put(key::process_mode, mode)
       .put(key::process_command, command.count(), [&](size_t) { line.quoted(command.next()); });
-  // The one that decides what an unordered pair is worth.
+  // The one option that decides what an unordered pair is worth.
   const bool ignores = runtime_options().missing_policy == MissingPolicy::kIgnore;
   object.put(key::process_options, ignores ? "missing=ignore" : "");
   const size_t so_far = line.size();

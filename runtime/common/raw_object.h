@@ -1,5 +1,5 @@
-// One record of a raw report, member by member. The keys come from abi/raw_report.h and carry their
-// type: a number cannot be written where the schema has text, nor under a word that it lacks.
+// Writes one record of a raw report, member by member. The keys come from abi/raw_report.h and are
+// typed: a number cannot be written where the schema has text, nor under a key that it lacks.
 #pragma once
 
 #include "abi/raw_report.h"
@@ -10,29 +10,9 @@ namespace deadheat::runtime {
 
 namespace raw {
 
-namespace type {
-struct number;
-struct integer;
-struct flag;
-struct text;
-struct word;
-struct record;
-struct records;
-struct places;
-struct texts;
-}  // namespace type
-
-template <typename Type>
-struct Key {
-  const char* name;
-};
-
-namespace key {
-#define DEADHEAT_KEY(of, member, kind, meaning) \
-  inline constexpr Key<type::kind> of##_##member{#member};
-DHR_MEMBERS(DEADHEAT_KEY)
-#undef DEADHEAT_KEY
-}  // namespace key
+using deadheat::raw::Key;
+namespace key = deadheat::raw::key;
+namespace type = deadheat::raw::type;
 
 #define DEADHEAT_WORD(name) inline constexpr char name##_[] = #name;
 namespace line {
@@ -60,7 +40,7 @@ DHR_WAITS(DEADHEAT_WORD)
 class RawObject {
  public:
   explicit RawObject(Text& out) : out_(out) { out_ << '{'; }
-  RawObject(Text& out, const char* line);  // with "t", and the process's number where it has one
+  RawObject(Text& out, const char* line);  // with "t", and the process's number if it has one
 
   RawObject& put(raw::Key<raw::type::number> key, uint64_t value) {
     begin(key.name).decimal(value);
@@ -82,7 +62,7 @@ class RawObject {
     begin(key.name).quoted(value);
     return *this;
   }
-  // Without our own frames; `step_back` 1 where the addresses are return addresses.
+  // Omits our own frames; `step_back` is 1 if the addresses are return addresses.
   RawObject& put(raw::Key<raw::type::places> key, const Address* pcs, size_t depth,
                  Address step_back);
   template <typename Write>
@@ -91,7 +71,7 @@ class RawObject {
     write(out_);
     return *this;
   }
-  // `write(i)` for each; it writes one record.
+  // `write(i)` writes one record for each i.
   template <typename Write>
   RawObject& put(raw::Key<raw::type::records> key, size_t count, Write write) {
     return list(key.name, count, write);

@@ -13,12 +13,12 @@ namespace deadheat::runtime {
 
 namespace {
 
-constexpr size_t kMaxObjectBytes = 1 << 20;  // of one object; more: everything
-constexpr size_t kWindow = 32 << 10;         // read in pieces of this
-constexpr size_t kPieces = 64;               // at most so many objects in one system call
+constexpr size_t kMaxObjectBytes = 1 << 20;  // per object; beyond: everything
+constexpr size_t kWindow = 32 << 10;         // read in pieces of this size
+constexpr size_t kPieces = 64;               // objects per system call
 constexpr Address kPage = 4096;
 constexpr Address kStackScan = 1024;
-constexpr size_t kMaxStackBytes = 256 << 10;  // of frames between a region's begin and a call-back
+constexpr size_t kMaxStackBytes = 256 << 10;  // of frames between a region's begin and a callback
 
 size_t hash(Address address) { return (address * 0x9e3779b97f4a7c15ULL) >> 32; }
 
@@ -57,10 +57,10 @@ void add(ReachedSet& set, ReachedObject object, uint32_t limit) {
   set.index[at] = set.count;
 }
 
-// The object that contains the address; empty if there is none that we know.
+// The object that contains the address; empty if unknown.
 ReachedObject object_at(Address address) {
   if (address < kPage || address >> 47 != 0) return {};
-  // The heap last: to find that an address is in no block takes long.
+  // The heap comes last: rejecting an address that is in no block takes long.
   if (const Module* const module = find_module(address)) {
     if (!in_writable_data(*module, address) ||
         (address >= module->relro.begin && address < module->relro.end))
@@ -78,7 +78,7 @@ ReachedObject object_at(Address address) {
 }
 
 // Reads objects [first, first + n) of the set into `window`, as far as they are readable, and adds
-// what their words point to. Returns how many objects it took.
+// what their words point to. Returns the number of objects handled.
 struct Window {
   alignas(8) char bytes[kWindow];
   iovec from[kPieces];
@@ -96,12 +96,12 @@ void give_window(Window* window) {
 }
 
 void reach_whole(ReachedSet& set, const Module& module, uint32_t limit) {
-  // The odd address keeps it apart from a variable at the start of the data.
+  // The odd address distinguishes it from a variable at the start of the data.
   if (module.data_count > 0)
     add(set, {module.begin + 1, module.begin + 1, module.begin + 1}, limit);
 }
 
-// A pointer to a function, or to a table of them: what that code can name.
+// A pointer to a function, or to a table of functions: adds what that code can name.
 void add_code(ReachedSet& set, const Module& module, Address address, uint32_t limit) {
   if (module.known) return;
   MemoryRange table;
@@ -139,7 +139,7 @@ void follow_words(ReachedSet& set, const char* bytes, size_t size, uint32_t limi
   }
 }
 
-// Reads [begin, begin + size) into bytes; what cannot be read is left out.
+// Reads [begin, begin + size) into bytes; unreadable parts are omitted.
 size_t read_piece(Address begin, size_t size, char* bytes) {
   iovec to{bytes, size};
   iovec from{reinterpret_cast<void*>(begin), size};
@@ -159,7 +159,7 @@ void follow_large(ReachedSet& set, ReachedObject object, Window& window, uint32_
   }
 }
 
-// As many small objects as fit, in one call. Returns how many.
+// Reads as many small objects as fit, in one call. Returns how many.
 uint32_t follow_batch(ReachedSet& set, uint32_t first, Window& window, uint32_t limit) {
   size_t bytes = 0;
   uint32_t taken = 0;
@@ -177,7 +177,7 @@ uint32_t follow_batch(ReachedSet& set, uint32_t first, Window& window, uint32_t 
     follow_words(set, window.bytes, bytes, limit);
     return taken;
   }
-  // One of them is gone: each alone.
+  // One of them is gone: read each individually.
   for (uint32_t i = 0; i < taken; ++i) {
     const iovec piece = window.from[i];
     follow_words(set, window.bytes,
@@ -217,7 +217,7 @@ void reach_from(ReachedSet& set, const Address* values, size_t count, uint32_t l
       continue;
     }
     ReachedObject object = object_at(values[i]);
-    // Memory that we do not know (a mapping of the program's own): the page stands for it.
+    // Memory of unknown kind (a mapping of the program's own): its page represents it.
     if (object.key == 0 && values[i] >= kPage && values[i] >> 47 == 0 &&
         find_module(values[i]) == nullptr)
       object = {values[i] & ~(kPage - 1), values[i] & ~Address{7}, (values[i] | (kPage - 1)) + 1};

@@ -1,11 +1,11 @@
 // What a call into uninstrumented code can reach: RDIT's set of reachable addresses, as objects.
 //
 // A conservative scan: every word of a reached object that looks like a pointer into a heap block,
-// a global variable or a thread's stack leads on. Memory is read through the kernel
-// (process_vm_readv), many objects at a time: another thread may unmap a block meanwhile. Nobody
-// says where a variable on a stack ends, but of those of the calling frame (abi/regions.h): its
-// page is the object, and a kilobyte from the pointer on is looked through. When a bound is hit the
-// region reaches everything.
+// a global variable or a thread's stack is followed. Memory is read through the kernel
+// (process_vm_readv), many objects at a time, since another thread may unmap a block meanwhile. The
+// end of a variable on a stack is unknown, except for those of the calling frame (abi/regions.h):
+// the object is then its page, and the scan covers a kilobyte from the pointer on. When a bound is
+// hit, the region reaches everything.
 #pragma once
 
 #include "runtime/common/globals.h"
@@ -14,7 +14,7 @@ namespace deadheat::runtime {
 
 struct ReachedObject {
   Address key = 0;   // equal keys: the same object
-  Address from = 0;  // what is looked through for pointers
+  Address from = 0;  // start of the bytes scanned for pointers
   Address to = 0;
 };
 
@@ -30,16 +30,16 @@ struct ReachedSet {
 // The end of the stack that contains the address, or 0. Defined by the mode.
 Address thread_stack_end(Address address);
 
-// Adds what is reachable from the values; `limit` objects at most.
+// Adds what is reachable from the values, up to `limit` objects.
 void reach_from(ReachedSet& set, const Address* values, size_t count, uint32_t limit);
-// Looks through all objects of the set once more.
+// Scans all objects of the set again.
 void reach_again(ReachedSet& set, uint32_t limit);
 // Adds what the words of [begin, end), the calling thread's own stack, point to.
 void reach_from_stack(ReachedSet& set, Address begin, Address end, uint32_t limit);
 // The key of the object that contains the address, or 0.
 Address reach_key(Address address);
-// Adds the globals that a function can name (code_reach.h), or, where that cannot be told, one
-// object for all writable data of its module; and what is reachable from them.
+// Adds the globals that a function can name (code_reach.h), or, if that is unknown, one object for
+// all writable data of its module; and what is reachable from them.
 void reach_code(ReachedSet& set, Address function, uint32_t limit);
 void reach_clear(ReachedSet& set);
 void reach_free(ReachedSet& set);

@@ -1,9 +1,9 @@
-// The calls that our clang pass compiles into a program (abi/regions.h): is the callee
-// instrumented, and if not, a region for the mode.
+// The calls that our plugins compile into a program (abi/regions.h): decides whether the callee
+// is instrumented, and if not, opens a region in the mode.
 //
-// The answer about a callee is kept by the caller. It is given by address only: a function that our
-// pass registered, code of a module that is instrumented without tables, and libc and its like,
-// which the interceptors model, need no region.
+// The caller caches the answer about a callee. It depends only on the address: functions that our
+// pass registered, code of a module that is instrumented without tables, and libc and similar
+// libraries, which the interceptors model, need no region.
 #include "abi/regions.h"
 #include "runtime/common/intercept/interceptor.h"
 
@@ -26,7 +26,7 @@ int enter(Thread* thread, Address pc, Address function, const void* const* argum
   return 1;
 }
 
-// Inside an interceptor that hides what it calls nothing is looked at, regions neither.
+// Inside an interceptor that hides its callees nothing is tracked, including regions.
 bool looking(Thread* thread) {
   return thread != nullptr && deadheat::runtime::common(thread).inside == 0;
 }

@@ -1,7 +1,7 @@
-// From an address to the piece of a side table that describes it: a first level indexed by
-// `address >> 32`, a second level mapped whole (but not reserved) when its four gigabytes are first
-// touched.
-// Works wherever the kernel puts things, at any ASLR setting; nothing is mapped at a fixed place.
+// Maps an address to the piece of a side table that describes it: a first level indexed by `address
+// >> 32`, and a second level that is mapped whole (but not reserved) when its four gigabytes are
+// first touched. Works wherever the kernel places memory, at any ASLR setting; nothing is mapped at
+// a fixed address.
 #pragma once
 
 #include <stddef.h>
@@ -15,7 +15,7 @@ namespace deadheat::runtime {
 inline constexpr unsigned kSegmentShift = 32;
 inline constexpr size_t kSegments = size_t{1} << (47 - kSegmentShift);
 
-// User addresses only: the program faults at any other.
+// User addresses only: the program would fault at any other.
 inline size_t segment_of(Address address) { return address >> kSegmentShift; }
 
 template <size_t kBytesPerSegment>
@@ -25,7 +25,7 @@ class SegmentMap {
   char* find(Address address) const {
     return __atomic_load_n(&segments_[segment_of(address)], __ATOMIC_RELAXED);
   }
-  // Null if the address is no user address, or the kernel has no room (ulimit -v).
+  // Null if this is not a user address, or the kernel has no memory (ulimit -v).
   char* touch(Address address) {
     if (address >> 47 != 0) return nullptr;
     char* const found = find(address);
@@ -66,7 +66,7 @@ class AddressBits {
     if (base == nullptr) return;
     __atomic_fetch_and(word_at(base, address), ~(uint64_t{1} << bit(address)), __ATOMIC_RELAXED);
   }
-  // The word that holds the bit, or null.
+  // The word that contains the bit, or null.
   const uint64_t* find(Address address) const {
     char* const base = map_.find(address);
     return base == nullptr ? nullptr : word_at(base, address);

@@ -1,8 +1,8 @@
-// What every mode keeps of a thread: its number, and how interceptors see whether they are inside
-// the runtime already.
+// What every mode keeps about a thread: its number, and how interceptors know that they are already
+// inside the runtime.
 //
-// self() is null before the library has started and after a thread's last TLS destructor: hooks
-// and interceptors then only do the real work.
+// self() is null before the library has started and after a thread's last TLS destructor: hooks and
+// interceptors then only do the real work.
 #pragma once
 
 #include "runtime/common/mode.h"
@@ -10,19 +10,20 @@
 namespace deadheat::runtime {
 
 struct ThreadCommon {
-  uint32_t number = 0;     // in order of creation, 0 is the main thread; never reused
+  uint32_t number = 0;     // in order of creation; 0 is the main thread; never reused
   uint32_t kernel_id = 0;  // gettid()
   uint32_t parent = 0;
+  Address routine = 0;  // the function that it begins with; 0: not known
   bool detached = false;
   bool finished = false;
-  // Depth of interceptors that do not want what they call to be seen (intercept/signals.h).
+  // Depth of interceptors that hide the calls they make (intercept/signals.h).
   uint32_t inside = 0;
   uint32_t signal_depth = 0;
   // Above 0 while the mode works in this thread and may hold its locks.
   volatile uint32_t critical = 0;
   volatile bool signal_waits = false;  // for `inside` and `critical` to be 0
   char name[16] = {};
-  // What the code that a signal handler interrupts ignores: reads, writes, synchronisation.
+  // What the code interrupted by a signal handler ignores: reads, writes, synchronisation.
   uint32_t interrupted_ignores[3] = {};
 };
 
@@ -44,7 +45,7 @@ bool swap_ignores(T& self) {
 extern __thread Thread* tls_self __attribute__((tls_model("initial-exec")));
 
 inline Thread* self() { return tls_self; }
-void run_pending_signals();  // those that wait, if they need not wait longer (intercept/signals.cc)
+void run_pending_signals();            // runs queued signals that need not wait any longer
 ThreadCommon& common(Thread* thread);  // defined by the mode: the common part of its Thread
 
 }  // namespace deadheat::runtime

@@ -9,8 +9,8 @@ namespace deadheat::runtime {
 
 namespace {
 
-// `stronger` says all that `weaker` says: whoever races with the weaker one, at the same time and
-// bytes, races with the stronger one too.
+// `stronger` includes `weaker`: any access that races with the weaker one, at the same time and
+// bytes, also races with the stronger one.
 bool subsumes(Slot stronger, Slot weaker) {
   return (weaker & kMaskBits & ~stronger) == 0 && (weaker & kWriteBit & ~stronger) == 0 &&
          (stronger & kAtomicBit & ~weaker) == 0;
@@ -25,7 +25,7 @@ DEADHEAT_INLINE bool is_ordered(const Thread& self, Slot found) {
   return past.slot == self.slot || self.clock.get(past.slot) >= past.tick;
 }
 
-// Of the thread's own entries `own` the one that least is lost with: an atomic access conflicts
+// Of the thread's own entries `own`, the one whose loss costs least: an atomic access conflicts
 // with less than a plain one, a read with less than a write.
 unsigned least_of(const Cell& cell, unsigned own) {
   unsigned least = static_cast<unsigned>(__builtin_ctz(own)), worth = ~0U;
@@ -38,11 +38,11 @@ unsigned least_of(const Cell& cell, unsigned own) {
   return least;
 }
 
-// A full cell without an entry that the new one makes superfluous. The smallest loss is one of
-// another thread that is ordered before the new one: of two threads neither can race with it any
-// more. Then one of its own: with a flag and data in one granule, two reads of the flag would
-// otherwise push out the read of the data between them. Then a read. Among reads alone any will do:
-// where the history stands is random enough.
+// Chooses a victim in a full cell where the new entry makes none superfluous. The smallest loss is
+// an entry of another thread ordered before the new one: of two threads, neither can race with it
+// any more. Next comes the thread's own: with a flag and data in one granule, two reads of the flag
+// would otherwise evict the read of the data between them. Next a read. Among reads any will do:
+// the history's position is random enough.
 __attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell, unsigned old) {
   constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
   const unsigned own = bits(equal(load(cell.slots), load(self.lanes.own), kBatchBits));
@@ -68,8 +68,8 @@ struct Conflict {
   Address at;
 };
 
-// Fresh memory (on_fresh, an atomic write) that its owner has written since: that write says it
-// better.
+// Fresh memory (on_fresh, an atomic write) that its owner has written since: report the owner's
+// later plain write instead; it is the more useful of the two.
 bool said_better(const Conflict& conflicting) {
   constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
   if ((~conflicting.found & (kWriteBit | kAtomicBit)) != 0) return false;
@@ -84,13 +84,13 @@ bool said_better(const Conflict& conflicting) {
 
 __attribute__((noinline, cold)) void report(Thread& self, const Conflict& conflicting,
                                             const AccessInfo& access) {
-  // Unless the slot changed meanwhile.
+  // Unless the slot has changed meanwhile.
   if (conflict(conflicting.found, conflicting.asked) && !said_better(conflicting))
     report_race(self, conflicting.at & ~Address{7}, conflicting.asked & kMaskBits,
                 conflicting.found, access);
 }
 
-// A debugger that goes step by step stops it every time.
+// A single-stepping debugger stops it every time.
 constexpr unsigned kMostLooks = 4;
 
 // False: another thread was in the cell meanwhile, and nothing was stored.
@@ -129,7 +129,7 @@ DEADHEAT_INLINE bool check_granule(Thread& self, Cell& cell, Slot mask, Slot fla
   return store(self, cell, place, entry);
 }
 
-// The hook saw that no entry covers the access, unless it looked at two granules.
+// The hook found that no entry covers the access, unless it spans two granules.
 template <unsigned kSize, bool kWrite>
 __attribute__((noinline)) void look_up_plain(Thread& self, Cell& cell, Address at, Address address,
                                              Address pc) {
@@ -168,7 +168,7 @@ void check_plain(Address address, Address pc) {
   const bool whole = kSize >= 8 ? (address & 7) == 0 : (address & 7) + kSize <= 8;
   if (__builtin_expect(segment == no_shadow || !whole, 0))
     return check_unusual<kSize, kWrite>(self, address, pc);
-  // No call in the middle: the common way then needs no registers saved.
+  // No call in the middle, so that the common path need not save registers.
   if (__builtin_expect(self.history.at >= self.history.limit, 0))
     return check_unusual<kSize, kWrite>(self, address, pc);
   history_access_small(self, pc, address, kSize, kWrite ? kHistoryWrite : 0);
@@ -210,7 +210,7 @@ void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const Acce
 
 namespace {
 
-// Before a release only ticks of so much history are looked at, and of a thread's many ticks every
+// Before a release, only ticks with little history are checked, and of a thread's many ticks every
 // 16th: barnes has millions, and a tenth of its time would go there.
 constexpr ptrdiff_t kShortTick = 512;  // words
 constexpr uint32_t kFirstTicks = 4096;
@@ -218,8 +218,8 @@ constexpr uint32_t kFirstTicks = 4096;
 void look_again_at(Thread& self, Address address, Slot mask, const AccessInfo& access) {
   const Cell& cell = *peek_cell(address);
   const Lanes slots = load(cell.slots);
-  // Without its entry a later access of the tick says it better, or the memory was freed since and
-  // is another's now.
+  // Without its entry, either a later access of the tick is more useful, or the memory was freed
+  // since and now belongs to another thread.
   const Lanes own =
       equal(slots, all(self.epoch << kIdShift | access.flags), kIdBits | kWriteBit | kAtomicBit);
   if (bits(but_not(own, without(slots, mask))) == 0) return;
@@ -246,7 +246,7 @@ void look_again_at(Thread& self, const uint64_t* record) {
                 {address, size, word & kHistoryAddress, flags});
 }
 
-// Its records of accesses from `at`, where `tick` goes on, that belong to its current tick.
+// The records of accesses from `at`, where `tick` continues, that belong to its current tick.
 template <typename Visit>
 DEADHEAT_INLINE void for_each_access(const Thread& self, uint32_t tick, const uint64_t* at,
                                      const uint64_t* end, Visit visit) {

@@ -1,4 +1,4 @@
-// The slow way of an access: compare with what the cell holds, report races, store.
+// The slow path of an access: compare with the cell's entries, report races, store.
 #pragma once
 
 #include "runtime/detect/shadow.h"
@@ -16,27 +16,27 @@ struct AccessInfo {
 
 // The bytes [address, address + size) of any length and alignment.
 void check_access(Thread& self, const AccessInfo& access);
-// Whether the thread did as much to all these bytes in its tick.
+// Whether the thread made such an access to all these bytes in its tick.
 bool is_covered(const Thread& self, Address begin, size_t size, bool write);
-// A part of the access, whose history is written already.
+// A part of the access, whose history is already written.
 void check_bytes(Thread& self, Address begin, Address end, const AccessInfo& access);
 // The same for a plain access of the calling thread, if it stores any, of up to 16 bytes.
 template <unsigned kSize, bool kWrite>
 void check_plain(Address address, Address pc);
-// As far as one granule goes (the address of a byte in it): `mask` of its bytes.
+// The part in one granule (given by the address of a byte in it): `mask` of its bytes.
 void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const AccessInfo& access);
 
-// Where nothing conflicts and no place is free: eight threads that read the same come here often.
+// If nothing conflicts and no slot is free: common when eight threads read the same data.
 void store_full(Thread& self, Cell& cell, Slot asked);
 
-// Two threads in one cell within the same few nanoseconds do not see each other (check.cc, store).
-// Until a thread publishes its clock nobody can be ordered after what it did in its current tick:
-// looked at once more then, such a pair is found. Threads that are started together meet like that:
-// without it, one racy program in some thousand runs of them was missed.
+// Two threads in one cell within a few nanoseconds do not see each other (check.cc, store). Until a
+// thread publishes its clock, no other can be ordered after its current tick: checking again then
+// finds such a pair. Threads started together meet like that: without this check, one racy program
+// was missed in some thousand runs.
 void look_again(Thread& self);         // before a release: short ticks
-void look_again_at_all(Thread& self);  // before the thread ends: as far as its history goes
+void look_again_at_all(Thread& self);  // before the thread ends: as far as its history reaches
 
-uint64_t evicted_accesses();     // entries that were pushed out of a full cell
+uint64_t evicted_accesses();     // entries that were evicted from a full cell
 uint64_t unshadowed_accesses();  // no memory for their shadow
 
 inline Slot granule_mask(Address address, size_t size) { return granule_bytes(address & 7, size); }

@@ -15,17 +15,17 @@ namespace {
 Lock lock;
 EpochId next_batch;  // in the half of the current generation
 uint64_t resets;
-// First ids of batches that threads still hold from the last time this half was used.
+// First ids of batches that threads still hold from the previous use of this half.
 constexpr size_t kMaxPinned = 65536;
 EpochId* pinned;
 size_t pinned_count;
 
-// What ids of the current half a thread slot has, also one whose thread ended.
+// The current half's ids of a thread slot, including one whose thread has ended.
 struct Newest {
-  EpochId first = 0;       // of its newest batch; 0: it never had one
-  uint32_t last_tick = 0;  // the last one that the newest batch names
+  EpochId first = 0;       // of its newest batch; 0: none yet
+  uint32_t last_tick = 0;  // the last tick in the newest batch
   EpochId oldest = 0;      // first id of its oldest batch in this half
-  uint32_t before = 0;     // the last tick that its older batches in this half name; 0: none
+  uint32_t before = 0;     // the last tick in its older batches of this half; 0: none
   uint32_t former = 0;     // the last tick of the former half; 0: none
 };
 constexpr size_t kMaxSlots = 1 << 16;
@@ -40,7 +40,7 @@ bool is_pinned(EpochId first) {
 
 EpochId half_begin(uint64_t generation) { return (generation & 1) != 0 ? kEpochHalf : 0; }
 
-// Never below the first batch, which is not used: an empty slot counts as ordered.
+// Never below the first batch, which is unused: an empty slot counts as ordered.
 void set_order(Thread& thread, EpochId first_unknown, EpochId ordered_below) {
   for (unsigned i = 0; i < kCellSlots; ++i) {
     store_slot(thread.lanes.first_unknown[i], first_unknown << kIdShift ^ kOrderSign);
@@ -84,7 +84,7 @@ void refill(EpochBatch& batch, uint32_t slot, uint32_t tick) {
     if (next_batch >= end) change_half();
     const EpochId first = next_batch;
     next_batch += kBatch;
-    if (first == 0 || is_pinned(first)) continue;  // id 0 means "no access": its batch is not used
+    if (first == 0 || is_pinned(first)) continue;  // id 0 means "no access": its batch is unused
     __atomic_store_n(reinterpret_cast<uint64_t*>(&batch_table[first >> kBatchShift]),
                      uint64_t{slot} << 32 | tick, __ATOMIC_RELAXED);
     batch = {first, first + kBatch, epoch_generation};
@@ -125,13 +125,13 @@ void learn_order(Thread& self) {
   const Locked locked(lock);
   self.until_order = kLearnOrderEvery;
   if (newest_slots > kMaxSlots) return;
-  // The first ids that the thread does not know: the lowest two.
+  // The first ids unknown to the thread: the lowest two.
   EpochId lowest = next_batch, second = next_batch;
   for (uint32_t slot = 0; slot < newest_slots; ++slot) {
     const Newest batch = newest[slot];
     const uint32_t known = self.clock.get(slot);
     if (batch.first == 0 || known >= batch.last_tick) continue;
-    // Ids of the former half may still be in cells, and they may be below any limit.
+    // Ids of the former half may still be in cells, possibly below any limit.
     if (!in_current_half(batch.first) || known < batch.former) return;
     const uint32_t first_tick = epoch_entry(batch.first).tick;
     EpochId unknown = batch.first + (known >= first_tick ? known + 1 - first_tick : 0);

@@ -1,5 +1,5 @@
-// Synchronisation events and what they mean for clocks: the table of docs/design/trace-engines.md,
-// as lib/analysis/clocks.cc has it for traces. tests/programs holds the two equal.
+// Synchronisation events and their effect on clocks: the table of docs/design/trace-engines.md, as
+// lib/analysis/clocks.cc implements it for traces. tests/programs compares the two.
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
 #include "runtime/detect/check.h"
@@ -65,7 +65,7 @@ void on_unlock(Thread* self, Address pc, Address lock, bool shared) {
     if (object != nullptr && shared) {
       learn(object->shared, self->clock);
     } else if (object != nullptr && self->clock.covers(object->clock)) {
-      // A holder has seen every earlier release, so its clock replaces the lock's.
+      // The releaser has seen every earlier release, so its clock replaces the lock's.
       if (!object->clock.assign(self->clock)) count_lost_edge();
       object->release_slot = self->slot;
       object->release_tick = self->tick;
@@ -118,8 +118,8 @@ void on_happens_after(Thread* self, Address pc, Address object) {
   take(*self, pc, object, SyncKind::kAnnotation);
 }
 
-// The tick that was published goes on until the end: what the call read belongs to it. A signal
-// handler that ends it meanwhile makes that impossible; then the read is not looked at.
+// The published tick continues until the end: the call's reads belong to it. If a signal handler
+// ends it meanwhile, this is impossible; then the read is not checked.
 void on_send_begin(Thread* self, Address pc, Address object) {
   if (is_unseen(*self, pc)) return;
   const Busy busy(*self);
@@ -166,7 +166,7 @@ void on_barrier_init(Thread* self, Address, Address barrier, uint32_t count) {
   if (BarrierState* const state = barrier_state(shard, barrier)) state->count = count;
 }
 
-// A phase closes with the entry that makes it full; where the count is unknown, with the first one
+// A phase closes with the entry that makes it full; if the count is unknown, with the first thread
 // that leaves.
 void on_barrier_enter(Thread* self, Address pc, Address barrier) {
   if (is_unseen(*self, pc)) return;

@@ -21,15 +21,15 @@ uint64_t* history_next_chunk(Thread& self) {
   if (place == nullptr) {
     auto* const fresh = static_cast<HistoryChunk*>(arena_allocate(kHistoryChunkBytes));
     if (fresh == nullptr) {
-      // Go on in the oldest chunk there is, or in none: then every record takes this way, and the
-      // stack of the earlier access is lost (counted in the report).
+      // Reuse the oldest chunk, or none if there is none: then every record takes this path, and
+      // the stack of the earlier access is lost (counted in the report).
       history.at = history.limit = history.tick = nullptr;
       return nullptr;
     }
     __atomic_store_n(&place, fresh, __ATOMIC_RELEASE);
   }
   HistoryChunk& chunk = *place;
-  __atomic_store_n(&chunk.sequence, 0, __ATOMIC_RELEASE);  // readers: it changes
+  __atomic_store_n(&chunk.sequence, 0, __ATOMIC_RELEASE);  // tells readers that it is changing
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   chunk.first_tick = self.tick;
   const size_t depth = stack_depth(self);
@@ -117,13 +117,13 @@ class Replay {
     uint64_t count, distance;
     size_t size;
   };
-  // The access of the loop that touches the lowest of the wanted bytes, 0 if none does.
+  // The access of the loop that touches the lowest of the wanted bytes; 0 if none does.
   static Address turn_at(const LoopRecord& loop, const Target& target) {
     for (unsigned byte = 0; byte < 8; ++byte) {
       const Address at = target.granule + byte;
       if ((target.mask >> byte & 1) == 0 || at < loop.lowest || loop.distance == 0) continue;
       uint64_t turn = (at - loop.lowest) / loop.distance;
-      if (turn >= loop.count) turn = loop.count - 1;  // one that is longer than the distance
+      if (turn >= loop.count) turn = loop.count - 1;  // one longer than the distance
       const Address address = loop.lowest + turn * loop.distance;
       if (at - address < loop.size) return address;
     }

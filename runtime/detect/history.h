@@ -1,10 +1,10 @@
 // A thread's recent past, for the stack of the *earlier* access of a race: function entries and
 // exits, stored accesses, locks. A ring of chunks; each chunk begins with the stack and the locks
-// as they were, so it can be replayed alone. Chunks are taken as the thread needs them, up to the
-// limit (option history_size); then the oldest is overwritten, and what it held is lost.
+// at its start, so it can be replayed alone. Chunks are allocated as the thread needs them, up to
+// the limit (option history_size); then the oldest is overwritten and its content lost.
 //
-// The owner appends; a reporting thread reads at the same time. It copies what it needs and then
-// looks whether the chunk was taken over meanwhile (`sequence`).
+// The owner appends while a reporting thread reads. The reader copies what it needs and then checks
+// whether the chunk was reused meanwhile (`sequence`).
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ namespace deadheat::runtime {
 
 struct Thread;
 
-// The upper four bits of a word say what it is. Low 48 bits: a pc or an address.
+// The upper four bits of a word are its tag. Low 48 bits: a pc or an address.
 enum class HistoryTag : uint8_t {
   kAccess,  // pc; bits 48..55 size (0: in a third word), 56..59 flags; then the address
   kEntry,   // pc of the call
@@ -24,7 +24,7 @@ enum class HistoryTag : uint8_t {
   kLock,    // address, bit 56 (write) if exclusive; then the pc
   kUnlock,  // address
   kTick,    // the tick that begins here
-  kLoop,    // as kAccess, size of one; then the lowest address, how many, and their distance
+  kLoop,    // like kAccess, size of one; then the lowest address, the count, and the distance
 };
 
 inline constexpr unsigned kHistoryTagShift = 60;
@@ -49,10 +49,10 @@ struct HeldLock {
 };
 
 struct HistoryChunk {
-  uint64_t sequence;    // which chunk of the thread's life this is, from 1; 0: none
+  uint64_t sequence;    // number of the chunk in the thread's life, from 1; 0: none
   uint32_t first_tick;  // the tick in which it begins
   uint32_t stack_depth;
-  uint32_t stack_cut;  // outer frames that did not fit
+  uint32_t stack_cut;  // omitted outer frames
   uint32_t lock_count;
   uint64_t* end;  // words used, set when the chunk is full; the newest has it in the owner's state
   Address stack[kMaxHistoryStack];
@@ -72,11 +72,11 @@ struct History {
   uint64_t* tick = nullptr;   // where the current tick begins, or this chunk of it
 };
 
-size_t history_chunks();  // how many a thread may have
-// The current chunk is full, or there is none: the first word of the next, null without memory.
+size_t history_chunks();  // the most that a thread may have
+// If the current chunk is full or missing: the first word of the next, null without memory.
 uint64_t* history_next_chunk(Thread& self);
 
-// What a replay found.
+// The result of a replay.
 struct PastAccess {
   bool found = false;
   Address pc = 0;

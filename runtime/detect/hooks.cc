@@ -1,4 +1,4 @@
-// The compilers' hooks. The fast way, a thread's repeated access in one tick, is one compare of a
+// The compilers' hooks. The fast path, a thread's repeated access in one tick, is one compare of a
 // shadow slot; everything else is in check.cc.
 #include "runtime/detect/hooks.h"
 
@@ -18,8 +18,8 @@ namespace deadheat::runtime {
 
 namespace {
 
-// For each first byte in a granule, four times what a slot is compared in: epoch id, atomic, for a
-// write also write, and the bytes that the access touches there.
+// For each first byte in a granule, four copies of the compared bits: epoch id, atomic, for a write
+// also write, and the bytes that the access touches there.
 template <unsigned kSize, bool kWrite>
 struct Compared {
   Slot slots[8][kCellSlots];
@@ -32,8 +32,8 @@ struct Compared {
 template <unsigned kSize, bool kWrite>
 alignas(16) constexpr Compared<kSize, kWrite> kCompared;
 
-// Whether one of the cell's slots says: this thread, this tick, plain, at least these bytes; and
-// for a write, a write.
+// Whether one of the cell's slots has: this thread, this tick, plain, at least these bytes; and for
+// a write, a write.
 DEADHEAT_INLINE bool cell_covered(const Cell& cell, const Slot* compared, bool write) {
   const __m128i slots = _mm_load_si128(reinterpret_cast<const __m128i*>(&cell));
   const __m128i wanted =
@@ -43,11 +43,16 @@ DEADHEAT_INLINE bool cell_covered(const Cell& cell, const Slot* compared, bool w
   return _mm_movemask_epi8(_mm_cmpeq_epi32(differs, _mm_setzero_si128())) != 0;
 }
 
+DEADHEAT_INLINE const Cell* hot_cell(Address address) {
+  return reinterpret_cast<const Cell*>(hot.segments[segment_of(address)] +
+                                       (address & hot.address_bits) * kShadowScale);
+}
+
 // Compilers believe in alignment; programs cast. An access that is not aligned after all may be
 // taken for covered here when only its first granule is; the slow way always looks at all bytes.
 template <unsigned kSize, bool kWrite>
 DEADHEAT_INLINE void hook_access(Address address, Address pc) {
-  const Cell* const cell = peek_cell(address);
+  const Cell* const cell = hot_cell(address);
   constexpr unsigned kInGranule = kSize < 8 ? kSize : 8;
   const unsigned first = kSize < 8 ? address & 7 : 0;
   const Slot* const compared = kCompared<kInGranule, kWrite>.slots[first];
@@ -59,7 +64,7 @@ DEADHEAT_INLINE void hook_access(Address address, Address pc) {
 
 template <unsigned kSize, bool kWrite>
 DEADHEAT_INLINE void hook_unaligned(Address address, Address pc) {
-  const Cell* const cell = peek_cell(address);
+  const Cell* const cell = hot_cell(address);
   const unsigned first = address & 7;
   // One granule, or two within the segment; three are rare.
   if (__builtin_expect(first + kSize <= 16, 1) &&
@@ -104,11 +109,11 @@ void atomic_acquire(Thread& self, const SyncObject& object, MemoryOrder order) {
   learn(acquires(order) ? self.clock : self.acquire_pending, object.clock);
 }
 
-// A store ends the release sequences of other threads and, unless it is one of C++20, continues
-// those of its own. (A releasing one knows all that they published: no difference.) If several
-// threads have some under way, what this one published is in the object's clock and in its own:
-// what both know is as much, or more if it learned of the others' meanwhile. lib/analysis/clocks.cc
-// keeps them apart.
+// A store ends the release sequences of other threads and, unless it is a C++20 store, continues
+// those of its own. (A releasing one knows everything that they published: no difference.) If
+// several threads have active sequences, what this one published is in the object's clock and in
+// its own: the intersection is exact, or larger if it has learned of the others' meanwhile.
+// lib/analysis/clocks.cc keeps them apart.
 void end_sequences(const Thread& self, SyncObject& object, MemoryOrder order, uint64_t own) {
   if (order == MemoryOrder::kRelaxed20 || releases(order) || (object.heads & own) == 0) {
     object.clock.clear();
@@ -119,8 +124,8 @@ void end_sequences(const Thread& self, SyncObject& object, MemoryOrder order, ui
   }
 }
 
-// A read-modify-write continues the release sequences, a store ends some. What releases heads one
-// of its own; a relaxed write heads one with what the thread's last release fence saw.
+// A read-modify-write continues the release sequences, a store ends some. A releasing operation
+// heads a new one; a relaxed write heads one with what the thread's last release fence saw.
 void atomic_release(const Thread& self, SyncObject& object, MemoryOrder order, bool store) {
   const uint64_t own = uint64_t{1} << self.common.number % 64;
   if (store) end_sequences(self, object, order, own);
@@ -130,7 +135,7 @@ void atomic_release(const Thread& self, SyncObject& object, MemoryOrder order, b
   object.heads |= own;
 }
 
-// What covers an atomic access may itself be plain.
+// The entry that covers an atomic access may itself be plain.
 void check_atomic(Thread& self, Address address, size_t size, Address pc, bool write) {
   if (hot.storing == nullptr) return;
   const Slot wanted = write ? hot.write[0] : hot.read[0];
@@ -144,8 +149,8 @@ void check_atomic(Thread& self, Address address, size_t size, Address pc, bool w
 
 bool unseen(const Thread* self) { return self == nullptr || self->alone || self->ignore_sync > 0; }
 
-// Inside the object's lock, after the operation: nobody that takes its order from this operation
-// can have gone on yet.
+// Inside the object's lock, after the operation: no thread that takes its order from this operation
+// can have continued yet.
 template <typename T>
 void atomic_happened(Thread& self, SyncShard& shard, Address address, AtomicKind kind,
                      MemoryOrder order, Address pc) {
@@ -167,9 +172,9 @@ T hook_atomic(AtomicKind kind, volatile T* place, MemoryOrder order, Address pc,
   T result;
   bool done = false;
   if (!publishes && !may_have_object(address)) {
-    // Nobody published here when the value was read, if nobody has now: whoever does makes its
-    // object known first. Else a load is done again, and what read and wrote may have read what was
-    // published.
+    // If no object exists now, none was published to when the value was read: a publishing thread
+    // announces its object first. Otherwise a load is repeated, and a read-modify-write may have
+    // read the published value.
     check_atomic(*self, address, sizeof(T), pc, write);
     result = op();
     done = write;

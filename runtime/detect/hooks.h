@@ -1,4 +1,4 @@
-// The compilers' hooks (__tsan_*), and what has to be done once for them.
+// The compilers' hooks (__tsan_*), and their one-time preparation.
 #pragma once
 
 namespace deadheat::runtime {

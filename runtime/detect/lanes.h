@@ -1,5 +1,5 @@
-// The four slots of a cell, looked at together: what an access finds there and where its own entry
-// goes, as far as that needs no look-up and no call. check.cc and ranges.cc begin here.
+// Compares the four slots of a cell at once: what an access finds there and where its own entry
+// goes, as far as that needs no look-up and no call. check.cc and ranges.cc use it first.
 #pragma once
 
 #include <emmintrin.h>
@@ -20,12 +20,12 @@ DEADHEAT_INLINE unsigned bits(Lanes lanes) {
 DEADHEAT_INLINE Lanes load(const Slot* four) {
   return _mm_load_si128(reinterpret_cast<const Lanes*>(four));
 }
-// All ones in each slot of which the bits `compared` equal those of `value`.
+// All ones in each slot whose `compared` bits equal those of `value`.
 DEADHEAT_INLINE Lanes equal(Lanes slots, Lanes value, Slot compared) {
   return _mm_cmpeq_epi32(_mm_and_si128(_mm_xor_si128(slots, value), all(compared)),
                          _mm_setzero_si128());
 }
-// All ones in each slot that has none of these bits.
+// All ones in each slot without any of these bits.
 DEADHEAT_INLINE Lanes without(Lanes slots, Slot compared) {
   return _mm_cmpeq_epi32(_mm_and_si128(slots, all(compared)), _mm_setzero_si128());
 }
@@ -37,8 +37,8 @@ DEADHEAT_INLINE unsigned with(Lanes slots) {
 DEADHEAT_INLINE Lanes either(Lanes a, Lanes b) { return _mm_or_si128(a, b); }
 DEADHEAT_INLINE Lanes but_not(Lanes a, Lanes b) { return _mm_andnot_si128(b, a); }
 
-// What a thread knows without a look-up, in registers: a loop over cells stores to memory that
-// could be the thread's, for all that the compiler knows.
+// What a thread knows without a look-up, in registers: for all the compiler knows, a loop over
+// cells stores to memory that could be the thread's.
 struct Known {
   Lanes own, unknown, below;
 };
@@ -59,10 +59,10 @@ DEADHEAT_INLINE Lanes known_order(const Thread& self, Lanes slots) {
   return known_order(what_is_known(self), slots);
 }
 
-// False: the thread was stopped, and what it knows of the cell may be out of date. Asked before, so
-// that nobody's entry is written over, and after, so that nobody's is missed. (Stopped between the
-// two, it may still write over one.) Two that are here on two processors within the same few
-// nanoseconds may miss each other; a locked instruction costs a fifth of ocean's time
+// False: the thread was stopped, and its knowledge of the cell may be outdated. Checked before,
+// so that no entry is overwritten, and after, so that none is missed. (If it is stopped in
+// between, it may still overwrite one.) Two threads here on two processors within a few
+// nanoseconds may miss each other; a locked instruction would cost a fifth of ocean's time
 // (bench/overhead).
 DEADHEAT_INLINE bool store(Thread& self, Cell& cell, unsigned place, Slot entry) {
   if (__builtin_expect(was_stopped(self.sequence), 0)) return watch_stops(self.sequence);
@@ -71,7 +71,7 @@ DEADHEAT_INLINE bool store(Thread& self, Cell& cell, unsigned place, Slot entry)
   return true;
 }
 
-// Threads that are here at the same moment should not take the same place.
+// Threads here at the same moment should not take the same slot.
 DEADHEAT_INLINE unsigned preferred_place(const Thread& self, unsigned free) {
   const unsigned preferred = free & 1U << self.slot % kCellSlots;
   return static_cast<unsigned>(__builtin_ctz(preferred != 0 ? preferred : free));
@@ -85,12 +85,12 @@ DEADHEAT_INLINE unsigned preferred_place(const Thread& self, unsigned free) {
 //   same      of this tick and kind: the new one is merged with it (check.cc)
 enum class Looked : uint8_t {
   kDone,
-  kAgain,  // something conflicts and is not old: look it up; or another thread was here meanwhile
-  kFull    // no useless one: a place must be found
+  kAgain,  // a conflict that is not old: look it up; or another thread was here meanwhile
+  kFull    // no useless one: a slot must be found
 };
 
 struct Sorted {
-  unsigned old, conflicts, useless;  // a bit a slot
+  unsigned old, conflicts, useless;  // one bit per slot
 };
 
 DEADHEAT_INLINE bool is_covered(Lanes slots, Slot mine, Slot mask, Slot flags) {
@@ -116,7 +116,7 @@ DEADHEAT_INLINE Sorted sort_slots(const Known& known, Lanes slots, Slot mask, Sl
   return {old, 0xf & ~harmless, useless};
 }
 
-// Without a call: the common way then needs no registers saved.
+// Without a call, so that the common path need not save registers.
 DEADHEAT_INLINE Looked look_quickly(Thread& self, const Known& known, Cell& cell, Lanes slots,
                                     Slot mine, Slot mask, Slot flags) {
   const Sorted sorted = sort_slots(known, slots, mask, flags);

@@ -8,11 +8,11 @@ namespace deadheat::runtime {
 
 namespace {
 
-// A freed block is a write to all its bytes. Of a large one only the start is looked at and marked:
-// who still uses it mostly touches that, and the rest would cost more than the program's own work
-// on it. Counted.
+// A freed block is a write to all its bytes. Of a large one only the start is checked and marked: a
+// thread that still uses it mostly touches that, and marking the rest would cost more than the
+// program's own work on it. Counted.
 constexpr size_t kMarkedFree = 1024;
-// From here on the shadow of what is freed is given back: it may be the memory's last use.
+// From this size on, the shadow of freed memory is released: it may be the memory's last use.
 constexpr size_t kDropFrom = 128 << 10;
 
 uint64_t unmarked;
@@ -23,7 +23,7 @@ uint64_t unmarked_frees() { return unmarked; }
 
 void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) {
   if (size == 0 || hot.storing == nullptr) return;
-  // A few bytes are seldom asked for twice in a tick: a lock's, say.
+  // A few bytes, such as a lock's, are rarely accessed twice in a tick.
   if (size >= 16 && is_covered(*self, begin, size, write)) return;
   const Busy busy(*self);
   check_access(*self, {begin, size, pc, write ? kWriteBit : 0});
@@ -31,6 +31,7 @@ void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) 
 
 void on_alloc(Thread* self, Address pc, Address block, size_t size) {
   const Busy busy(*self);
+  ++self->forgotten;
   clear_shadow(block, size);
   if (heap_owns(reinterpret_cast<void*>(block)))
     heap_header(reinterpret_cast<void*>(block))->stack = current_stack(*self, pc);
@@ -39,12 +40,14 @@ void on_alloc(Thread* self, Address pc, Address block, size_t size) {
 void on_fresh(Thread* self, Address pc, Address begin, size_t size) {
   if (size == 0 || hot.storing == nullptr) return;
   const Busy busy(*self);
+  ++self->forgotten;
   check_access(*self, {begin, size, pc, kWriteBit | kAtomicBit});
 }
 
 void on_free(Thread* self, Address pc, Address block, size_t size) {
   const Busy busy(*self);
   drop_objects(block, size);
+  ++self->forgotten;
   if (size == 0 || hot.storing == nullptr) return;
   const size_t marked = size < kMarkedFree ? size : kMarkedFree;
   history_access(*self, pc, block, size, kHistoryWrite | kHistoryFree);
@@ -61,6 +64,7 @@ void mode_forget_objects(Thread* self, Address begin, size_t size) {
 
 void on_memory_reset(Thread* self, Address begin, size_t size) {
   const Busy busy(*self);
+  ++self->forgotten;
   clear_shadow(begin, size);
   drop_objects(begin, size);
 }

@@ -17,7 +17,7 @@ constexpr size_t kHookBytes = 128;
 constexpr size_t kHooks = 2 * kNearSizes;
 constexpr size_t kMaxPltBytes = 4 << 20;  // stubs are at the start of the code
 
-// What the code needs beside it, read through rip.
+// Data that the code reads through rip.
 struct NearPage {
   unsigned char code[kHooks][kHookBytes];
   Slot compared[kHooks][8][kCellSlots];  // by the first byte in the granule
@@ -67,19 +67,20 @@ int32_t thread_offset(const volatile void* variable) {
                               static_cast<const char*>(__builtin_thread_pointer()));
 }
 
-// hook_access() of hooks.cc, by hand: the address is in rdi.
+// A hand-written hook_access() of hooks.cc: the address is in rdi.
 void assemble(NearPage& page, size_t hook) {
   const bool write = hook >= kNearSizes;
   const size_t size = size_t{1} << (hook % kNearSizes);
   const int32_t words = thread_offset(write ? hot.write : hot.read);
   Assembler code(page.code[hook]);
-  code.bytes("\x48\x89\xf8")      // mov %rdi, %rax
-      .bytes("\x48\xc1\xe8\x20")  // shr $32, %rax
-      .bytes("\x48\xba")          // movabs $shadow_segments, %rdx
-      .value(reinterpret_cast<uint64_t>(shadow_segments))
-      .bytes("\x48\x8b\x04\xc2")                           // mov (%rdx,%rax,8), %rax
-      .bytes("\x89\xfa")                                   // mov %edi, %edx
-      .bytes("\x83\xe2\xf8")                               // and $-8, %edx
+  code.bytes("\x48\x89\xf8")          // mov %rdi, %rax
+      .bytes("\x48\xc1\xe8\x20")      // shr $32, %rax
+      .bytes("\x64\x48\x8b\x14\x25")  // mov %fs:segments, %rdx
+      .value(thread_offset(&hot.segments))
+      .bytes("\x48\x8b\x04\xc2")      // mov (%rdx,%rax,8), %rax
+      .bytes("\x89\xfa")              // mov %edi, %edx
+      .bytes("\x64\x48\x23\x14\x25")  // and %fs:address_bits, %rdx
+      .value(thread_offset(&hot.address_bits))
       .bytes("\x66\x0f\x6f\x04\x50");                      // movdqa (%rax,%rdx,2), %xmm0
   if (size == 16) code.bytes("\x66\x0f\x6f\x4c\x50\x10");  // movdqa 16(%rax,%rdx,2), %xmm1
   code.bytes("\x64\x66\x0f\xef\x04\x25").value(words);     // pxor %fs:words, %xmm0
@@ -112,7 +113,7 @@ void assemble(NearPage& page, size_t hook) {
       .relative(&page.slow[hook]);
 }
 
-// A page below the module (above it the heap may want to grow), within reach of a direct jump.
+// A page below the module (above it the heap may grow), within reach of a direct jump.
 NearPage* map_near(Address module_begin) {
   constexpr Address kStep = 1 << 20;
   constexpr Address kReach = Address{1} << 30;
@@ -122,7 +123,7 @@ NearPage* map_near(Address module_begin) {
     const long got = system_call(SYS_mmap, static_cast<long>(wanted), kPage, PROT_READ | PROT_WRITE,
                                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
     if (got == static_cast<long>(wanted)) return reinterpret_cast<NearPage*>(got);
-    if (got > 0) system_call(SYS_munmap, got, kPage);  // a kernel that takes it for a hint
+    if (got > 0) system_call(SYS_munmap, got, kPage);  // a kernel that treats it as a hint
   }
   return nullptr;
 }

@@ -1,13 +1,14 @@
 // Accesses of many bytes: memory functions, structures, vectors, and loops that the compiler pass
 // checks at once (compiler/pass/loop_checks.cc).
 //
-// Most of a long range is done in this tick already, or all that is known of it is old: whole cells
-// then take no call. What is left goes the way of a single access, and for a loop that of its own
-// single accesses, so that a report names one.
+// Most of a long range was already accessed in this tick, or all known about it is old: whole cells
+// then need no call. The rest is handled like a single access, and for a loop like its single
+// accesses, so that a report names one.
 #include "runtime/common/options.h"
 #include "runtime/detect/check.h"
 #include "runtime/detect/lanes.h"
 #include "runtime/detect/record_history.h"
+#include "runtime/detect/seen_loops.h"
 #include "runtime/detect/strands.h"
 
 namespace deadheat::runtime {
@@ -22,8 +23,8 @@ uint64_t history_flags(const AccessInfo& access) {
          (access.freed ? kHistoryFree : 0);
 }
 
-// Looks at cells one after the other as far as that settles them. Its loops make no call, so that
-// all they need stays in registers.
+// Processes cells in sequence as far as that settles them. Its loops make no calls, so that
+// everything they need stays in registers.
 template <Slot kFlags>
 class CellSweep {
  public:
@@ -53,7 +54,7 @@ class CellSweep {
   const Known known_;
 };
 
-// The first that is not settled at once, and why.
+// The first cell that is not settled at once, and why.
 struct Stopped {
   uint64_t at;
   Looked why;
@@ -68,7 +69,7 @@ __attribute__((noinline)) Stopped settle(Thread& self, Cell* cell, size_t count)
   return {count, Looked::kDone};
 }
 
-// Calls `slow(cell, address)` for each of the whole granules of one segment that is not settled at
+// Calls `slow(cell, address)` for each whole granule of one segment that is not settled at
 // once.
 template <Slot kFlags, typename Slow>
 DEADHEAT_INLINE void check_whole(Thread& self, Cell* cell, size_t count, Address at, Slow slow) {
@@ -96,7 +97,7 @@ DEADHEAT_INLINE void check_whole(Thread& self, Cell* cell, size_t count, Address
   }
 }
 
-// `part(cell, begin, end)` for what lies in one granule and does not fill it, or is not settled at
+// Calls `part(cell, begin, end)` for parts that do not fill a granule, or are not settled at
 // once.
 template <typename Part>
 DEADHEAT_INLINE void check_range(Thread& self, Address begin, Address end, Slot flags, Part part) {
@@ -121,8 +122,8 @@ DEADHEAT_INLINE void check_range(Thread& self, Address begin, Address end, Slot 
   }
 }
 
-// The first byte of [begin, end) that the thread did not access like that in this tick. What it did
-// needs no history either.
+// The first byte of [begin, end) that the thread did not access in this way in this tick. Bytes
+// that it did need no history either.
 template <Slot kFlags>
 __attribute__((noinline)) Address skip_covered(const Thread& self, Address begin, Address end) {
   const Lanes mine = all(self.epoch << kIdShift | kFlags | kMaskBits);
@@ -151,7 +152,7 @@ Address skip_covered(const Thread& self, Address begin, Address end, bool write)
   return write ? skip_covered<kWriteBit>(self, begin, end) : skip_covered<0>(self, begin, end);
 }
 
-// Accesses of `size` bytes each, `count` of them, each `distance` after the one before.
+// `count` accesses of `size` bytes each, `distance` apart.
 constexpr size_t kLargestTurn = 255;
 struct Turns {
   Address lowest;
@@ -159,7 +160,7 @@ struct Turns {
   uint64_t count, distance;
 };
 
-// What of [begin, end), in one granule, the turns touch, one after the other.
+// The bytes of [begin, end), in one granule, that the turns touch, in order.
 __attribute__((noinline)) void check_turns_in(Thread& self, Cell& cell, Address begin, Address end,
                                               const Turns& turns, Address pc, Slot flags) {
   const Address from_lowest = begin - turns.lowest;
@@ -194,7 +195,7 @@ __attribute__((noinline)) Stopped settle(Thread& self, const Turns& turns, uint6
     char* const segment = peek_shadow(address);
     const uint64_t first = static_cast<uint32_t>(address);
     if (segment == no_shadow || first >= kSegmentEnd) return {turn, Looked::kAgain};
-    // All that are left, if they lie in one segment; else one by one.
+    // All remaining turns if they are in one segment; otherwise one by one.
     const uint64_t left = turns.count - turn;
     const uint64_t stop = first + left * turns.distance < kSegmentEnd ? turns.count : turn + 1;
     auto* cell = cell_in(segment, address);
@@ -250,13 +251,13 @@ void check_bytes(Thread& self, Address begin, Address end, const AccessInfo& acc
   });
 }
 
-// False: each turn has to check for itself.
+// False: each turn has to be checked individually.
 bool mode_check_loop(Address begin, int64_t stride, uint64_t count, size_t size, bool write,
                      Address pc) {
   constexpr uint64_t kMostBytes = uint64_t{1} << 40;
   if (runtime_options().loops == 0 || count == 0 || count > kMostBytes) return false;
   Thread* const thread = hot.storing;
-  if (thread == nullptr) return true;  // alone, or told not to look
+  if (thread == nullptr) return true;  // alone, or told to ignore accesses
   Thread& self = *thread;
   if (self.watched_size != 0) return false;  // a task's: each access may bind it to its thread
   const uint64_t distance = static_cast<uint64_t>(stride < 0 ? -stride : stride);
@@ -269,10 +270,15 @@ bool mode_check_loop(Address begin, int64_t stride, uint64_t count, size_t size,
     return true;
   }
   const Turns turns = {stride < 0 ? begin - (count - 1) * distance : begin, size, count, distance};
+  const LoopRange loop = {turns.lowest, count, distance, size, flags};
+  if (was_seen(self, loop)) return true;
   const bool dense = distance <= size;
   const Address end = turns.lowest + (count - 1) * distance + size;
   const Address from = dense ? skip_covered(self, turns.lowest, end, write) : turns.lowest;
-  if (from == end) return true;
+  if (from == end) {
+    has_seen(self, loop);
+    return true;
+  }
   history_loop(self, pc, turns.lowest, size, count, distance, write ? kHistoryWrite : 0);
   if (dense) {
     check_range(self, from, end, flags, [&](Cell& cell, Address part, Address to) {
@@ -283,6 +289,7 @@ bool mode_check_loop(Address begin, int64_t stride, uint64_t count, size_t size,
   } else {
     check_apart<0>(self, turns, pc);
   }
+  has_seen(self, loop);
   return true;
 }
 

@@ -1,4 +1,4 @@
-// Appending to the calling thread's history.
+// Appends to the calling thread's history.
 #pragma once
 
 #include "runtime/detect/threads.h"
@@ -11,7 +11,7 @@ inline uint64_t* history_room(Thread& self) {
   return __builtin_expect(at < self.history.limit, 1) ? at : history_next_chunk(self);
 }
 
-// Published in one piece: a reader sees whole records only.
+// Published atomically: a reader sees only whole records.
 inline void history_commit(Thread& self, uint64_t* end) {
   __atomic_store_n(&self.history.at, end, __ATOMIC_RELEASE);
 }
@@ -51,7 +51,7 @@ inline void history_loop(Thread& self, Address pc, Address lowest, size_t size, 
   at[3] = distance;
   history_commit(self, at + 4);
 }
-// Where there is room.
+// If there is room.
 inline void history_access_small(Thread& self, Address pc, Address address, size_t size,
                                  uint64_t flags) {
   uint64_t* const at = self.history.at;

@@ -9,14 +9,14 @@ bool region_clocks_used;
 
 namespace {
 
-// Regions without a bound on what they reach take part through these two: every region publishes to
-// kAny, those that reach everything also to kEverything; every region acquires kEverything, those
-// also kAny.
+// Regions with unbounded reach take part through these two: every region publishes to kAny,
+// those that reach everything also to kEverything; every region acquires kEverything, those also
+// kAny.
 constexpr Address kAny = 0x40;
 constexpr Address kEverything = 0x80;
 bool everything_used;
 
-// Pages that hold a part of an object with a clock: where instrumented code has to ask.
+// Pages with a part of an object that has a clock: where instrumented code has to ask.
 constexpr unsigned kPageShift = 12;
 AddressBits<kPageShift> region_pages;
 
@@ -34,7 +34,7 @@ void acquire_line(Thread& self, Address line, Address begin, Address end) {
   }
 }
 
-// What was released in our sight to anything that lies in [begin, end).
+// Everything visibly released to anything in [begin, end).
 void acquire_range(Thread& self, Address begin, Address end) {
   for (Address at = begin & ~Address{63}; at < end; at += 64) {
     const uint64_t* const word = sync_lines.find(at);
@@ -48,7 +48,7 @@ void acquire_range(Thread& self, Address begin, Address end) {
   }
 }
 
-// Whatever a thread released, it released before the tick that it is in.
+// Everything that a thread released, it released before its current tick.
 void acquire_all_of(Thread& self, uint32_t slot, uint32_t tick) {
   if (self.clock.get(slot) < tick - 1 && !self.clock.set(slot, tick - 1)) count_lost_edge();
 }

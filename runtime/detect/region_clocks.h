@@ -1,15 +1,15 @@
-// How regions are ordered with each other and with the synchronisation that we see.
+// How regions are ordered with each other and with visible synchronisation.
 //
-// A region may use whatever it reaches to synchronise: with other regions that reach the same, but
-// also with instrumented code, through a lock or atomic variable that lies in a reached object and
-// that the other side operates in our sight. So at every border of a region (begin, end, and where
-// instrumented code runs inside it)
+// A region may synchronise through anything it reaches: with other regions that reach the same, but
+// also with instrumented code, through a lock or atomic variable inside a reached object that the
+// other side operates visibly. So at every border of a region (begin, end, and where instrumented
+// code runs inside it)
 //
 //   acquire  the clock of every reached object, and of every lock and the like that lies in one;
 //   release  the clock of every reached object;
 //
-// and what acquires in our sight also acquires the clock of the object that it lies in. One that
-// reaches everything acquires what all threads have released, and releases to everybody.
+// and a visible acquire also acquires the clock of the object that contains it. A region that
+// reaches everything acquires what all threads have released, and releases to all.
 #pragma once
 
 #include "runtime/common/reach.h"
@@ -18,12 +18,12 @@
 
 namespace deadheat::runtime {
 
-extern bool region_clocks_used;  // there was a region
+extern bool region_clocks_used;  // a region has existed
 
 // set == null: everything.
 void synchronise_region(Thread& self, const ReachedSet* set);
 
-// After an operation that we saw may have taken its order from one that we did not see.
+// After a visible operation that may have taken its order from an invisible one.
 void acquire_from_regions_slow(Thread& self, Address object);
 inline void acquire_from_regions(Thread& self, Address object) {
   if (__builtin_expect(region_clocks_used, 0)) acquire_from_regions_slow(self, object);

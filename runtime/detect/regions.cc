@@ -21,7 +21,7 @@ OpenRegion* innermost(Thread& self) {
 
 Address* hard_limit(const Thread& self) { return self.stack + kMaxStack; }
 
-// Where the next entry or exit has to look twice.
+// The depths at which the next entry or exit takes the slow path.
 void set_borders(Thread& self) {
   hot.stack_limit = hard_limit(self);
   hot.stack_floor = self.stack;
@@ -31,7 +31,7 @@ void set_borders(Thread& self) {
   }
   const OpenRegion* const region = innermost(self);
   if (region == nullptr) {
-    // The outermost call may come from code that is not instrumented: who calls is looked at.
+    // The outermost call may come from uninstrumented code: check the caller.
     if (hot.stack_top == self.stack) {
       hot.stack_limit = self.stack;
     } else {
@@ -46,7 +46,7 @@ void set_borders(Thread& self) {
   }
 }
 
-// A callee that reached everything several times in a row is taken to do so for a while: the scan
+// A callee that reached everything several times in a row is assumed to do so for a while: a scan
 // that only finds its bound is most of a region's cost. This orders more, never less; such regions
 // count as reaching everything.
 class Habit {
@@ -64,7 +64,7 @@ class Habit {
   static constexpr uint32_t kTryAgain = 64;
   uint8_t read() const { return __atomic_load_n(&times_, __ATOMIC_RELAXED); }
 
-  static inline uint8_t times[4096];  // by hash of the callee; sharing one is harmless
+  static inline uint8_t times[4096];  // by hash of the callee; collisions are harmless
   uint8_t& times_;
   uint8_t known_;
 };
@@ -79,9 +79,9 @@ void push(Thread& self, Address pc) {
   history_entry(self, pc);
 }
 
-// What uninstrumented code knows when it calls back: what it reached before, and what it has on the
-// stack and in registers since. (What changed in the objects meanwhile is looked at when the region
-// ends: call-backs are too many for that.) `frame`: of the hook.
+// What uninstrumented code knows at a callback: what it reached before, and what its stack and
+// registers hold since. (Changes inside the objects are considered when the region ends: there are
+// too many callbacks for that.) `frame`: the hook's.
 void reach_from_frames(OpenRegion& region, Address frame, Address end) {
   ReachedSet* const set = region.reached;
   if (set == nullptr || set->everything) return;
@@ -97,8 +97,8 @@ void reach_from_frames(OpenRegion& region, Address frame, Address end) {
   if (set->everything) __atomic_fetch_add(&counters.reach_everything, 1, __ATOMIC_RELAXED);
 }
 
-// The outermost instrumented call of a thread, if it comes from code that is not: the thread is in
-// a region that never ends.
+// The outermost instrumented call of a thread, if it comes from uninstrumented code: the thread is
+// in a region that never ends.
 void open_base_region(Thread& self, Address pc) {
   if (runtime_options().missing_policy == MissingPolicy::kIgnore || !is_outside(pc)) return;
   __atomic_fetch_add(&counters.regions, 1, __ATOMIC_RELAXED);
@@ -161,7 +161,7 @@ void exit_slow(Thread& self) {
     region->in_callback = false;
     synchronise_region(self, region->reached);
   } else {
-    // The caller returns without the region's end: it was left by a jump.
+    // The caller returns without the region's end: a jump left it.
     while (innermost(self) != nullptr && innermost(self)->stack_depth > stack_depth(self))
       close_region(self);
   }
@@ -241,7 +241,7 @@ void on_region_end(Thread* self, Address, const Address* results, size_t count) 
   const Busy busy(*self);
   OpenRegion* const region = innermost(*self);
   if (region != nullptr && region->reached != nullptr) {
-    // Once more: what the region's objects point to may have changed, and its result is new.
+    // Again: what the region's objects point to may have changed, and its result is new.
     ReachedSet& set = *region->reached;
     const bool bounded = !set.everything;
     reach_again(set, reach_limit());

@@ -20,7 +20,7 @@ Lock report_lock;
 FlatSet reported;  // pairs of pcs
 FlatSet seen;      // see first_look()
 uint64_t found, repeated, lost_stacks;
-RaceReport report;  // large: not on somebody's stack
+RaceReport report;  // large: never on a thread's stack
 PastAccess past;
 
 struct Range {
@@ -43,9 +43,9 @@ uint64_t mix(uint64_t a, uint64_t b) {
   return hash == 0 ? 1 : hash;
 }
 
-// Replaying the history costs, and a hot race comes again and again: for one pc, granule and kind
-// of earlier access, eight ticks of the other side are looked at, and for one pc and kind so many
-// granules. A race of the same pc with yet another place is then missed (counted).
+// Replaying the history is expensive, and a hot race recurs: per pc, granule and kind of earlier
+// access, eight ticks of the other side are examined, and per pc and kind this many granules. A
+// race of the same pc with yet another place is then missed (counted).
 constexpr uint16_t kMaxLooks = 1024;
 constexpr size_t kLookCounters = 4096;
 uint16_t looks[kLookCounters];
@@ -60,7 +60,7 @@ bool first_look(const AccessInfo& access, Address granule, Slot earlier) {
   return false;
 }
 
-// Call sites are return addresses: the call is the byte before.
+// Call sites are return addresses: the byte before belongs to the call.
 void put_frames(Frames& frames, Address pc, const Address* calls, size_t depth) {
   frames.depth = 0;
   frames.pcs[frames.depth++] = pc - 1;
@@ -204,7 +204,7 @@ void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const A
   describe_thread(self, current_strand(self), report.threads[0]);
   describe_earlier(earlier, granule, mask, report.accesses[1], report.threads[1],
                    &report.near_region);
-  // Without its stack, of the earlier access only the thread is known: an array would otherwise be
+  // Without its stack, only the thread of the earlier access is known: otherwise an array would be
   // as many races as it has elements.
   const Address other = report.accesses[1].stack_lost ? Address{report.threads[1].number}
                                                       : report.accesses[1].frames.pcs[0];

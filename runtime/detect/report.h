@@ -1,7 +1,7 @@
-// Races, as data first and then as text: JSON lines for the host, or text in the form of
+// Races, first as data and then as text: JSON lines for the host, or text in the format of
 // ThreadSanitizer's for people (abi/raw_report.md).
 //
-// One pair of instructions is reported once a process; repetitions are counted.
+// One pair of instructions is reported once per process; repetitions are counted.
 #pragma once
 
 #include "runtime/common/print.h"
@@ -10,8 +10,8 @@
 
 namespace deadheat::runtime {
 
-// `earlier` is a slot of the granule's cell that conflicts with `access`, which the thread does now
-// or, if `past`, did before in its current tick.
+// `earlier` is a slot of the granule's cell that conflicts with `access`, which the thread performs
+// now or, if `past`, performed before in its current tick.
 void report_race(Thread& self, Address granule, Slot mask, Slot earlier, const AccessInfo& access,
                  bool past = false);
 
@@ -54,7 +54,7 @@ struct RaceReport {
   uint64_t number = 0;
   Address address = 0;  // first byte in common
   size_t size = 0;
-  ReportedAccess accesses[2];  // the current one, the earlier one
+  ReportedAccess accesses[2];  // the current one, then the earlier one
   ReportedThread threads[2];
   LocationKind location = LocationKind::kUnknown;
   Address block = 0;  // heap

@@ -1,5 +1,5 @@
-// The report that __tsan_on_report is told of, piece by piece (<sanitizer/tsan_interface.h>). Valid
-// in that call only; each function returns 0 where there is no such piece.
+// The report passed to __tsan_on_report, piece by piece (<sanitizer/tsan_interface.h>). Valid only
+// during that call; each function returns 0 if there is no such piece.
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/detect/report.h"
 
@@ -33,7 +33,7 @@ extern "C" __attribute__((visibility("default"))) void __tsan_on_report(void* re
 
 namespace deadheat::runtime {
 
-// The program's code there is not looked at: a race in it would want the report that is being told.
+// Ignores the program's code there: a race in it would need the report that is in use.
 void tell_program(Thread& self, const RaceReport& report) {
   on_ignore_begin(&self, true, true, true);
   told = &report;

@@ -4,6 +4,7 @@
 
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
+#include "runtime/common/unseen.h"
 #include "runtime/detect/report.h"
 
 namespace deadheat::runtime {
@@ -85,6 +86,10 @@ void start_reports() { raw_process_line(raw::mode::detect_); }
 void write_json(const RaceReport& report) {
   Text line(line_buffer, sizeof line_buffer);
   const size_t threads = report.accesses[1].thread != ~0U ? 2 : 1;
+  Unseen unseen[static_cast<size_t>(Unseen::kCount)];
+  size_t met = 0;
+  for (size_t i = 0; i < static_cast<size_t>(Unseen::kCount); ++i)
+    if (was_met(static_cast<Unseen>(i))) unseen[met++] = static_cast<Unseen>(i);
   RawObject(line, raw::line::race_)
       .put(key::race_pid, process_id())
       .put(key::race_n, report.number)
@@ -94,6 +99,7 @@ void write_json(const RaceReport& report) {
       .put(key::race_location, [&](Text& out) { put_location(out, report); })
       .put(key::race_threads, threads, [&](size_t i) { put_thread(line, report.threads[i]); })
       .put(key::race_near_region, report.near_region)
+      .put(key::race_unseen, met, [&](size_t i) { line.quoted(words_of(unseen[i])); })
       .put(key::race_count, 1)
       .close_line();
   append_raw(line);

@@ -1,9 +1,10 @@
-// Text for people, of a program that was started without `deadheat run`: places as module+offset,
-// the form of ThreadSanitizer's reports, and the command that adds names and lines.
+// Text for people, for a program started without `deadheat run`: places as module+offset, the
+// format of ThreadSanitizer's reports, and the command that adds names and lines.
 #include <string.h>
 
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
+#include "runtime/common/unseen.h"
 #include "runtime/detect/report.h"
 
 extern "C" __attribute__((visibility("default"))) void __sanitizer_report_error_summary(
@@ -17,7 +18,7 @@ char text_buffer[128 << 10];
 
 void frame(Text& out, size_t& number, Address pc) {
   const Module* const module = find_module(pc);
-  if (module != nullptr && module->ours) return;  // our wrappers are no part of the program
+  if (module != nullptr && module->ours) return;  // our wrappers are not part of the program
   out << "    #";
   out.decimal(number++) << " <null> <null> (";
   if (module == nullptr) {
@@ -139,6 +140,10 @@ void write_text(const RaceReport& report) {
     creation(out, report.threads[1]);
   if (report.near_region)
     out << "  Note: one of the threads had just called code that is not instrumented.\n\n";
+  for (size_t i = 0; i < static_cast<size_t>(Unseen::kCount); ++i)
+    if (was_met(static_cast<Unseen>(i)))
+      out << "  Note: " << words_of(static_cast<Unseen>(i))
+          << " may have ordered the accesses.\n\n";
   write_log(out.data(), out.size());
   write_summary(report);
 }

@@ -1,19 +1,19 @@
-// Which posts come before a wait.
+// Decides which posts are ordered before a wait.
 //
-// A semaphore that was made with tokens lets some waits through that need no post. In the order in
-// which the operations are told, let a wait leave `left` tokens behind. A post was needed for it if
-// the tokens would not have sufficed without that post and without the posts that come after it by
-// happens-before, that is if those are more than `left`. Needed posts are ordered before the wait;
-// the others only happened to come earlier, and another run may have them the other way round. So:
+// A semaphore initialised with tokens admits some waits without a post. In the order of the
+// reported operations, let a wait leave `left` tokens behind. A post was needed for it if the
+// tokens would not have sufficed without that post and the posts that come after it by
+// happens-before, that is, if those are more than `left`. Needed posts are ordered before the wait;
+// the others only happened to come earlier, and another run may reverse them. So:
 // - a semaphore of one token is a mutex: each wait leaves none, and needs all posts before it;
 // - one poster: the n-th wait (beyond the first tokens) needs the first n posts, as in a queue;
 // - two threads in a section that lets two in are not ordered by one's leaving before the other.
 //
-// The operations' order as told is one that they can have had: a post is told before it is made, a
-// wait after it (mode.h). What only looks (sem_getvalue) is ordered after all posts. So is a wait
-// where the tokens are not known: made elsewhere, shared with other processes, or used by code that
-// told nobody (counted nowhere: it can hide a race, never invent one). The same holds for a post
-// that has left the ring of the last kRecentPosts.
+// The reported order of operations is a possible one: a post is reported before it is made, a wait
+// after it (mode.h). An observation (sem_getvalue) is ordered after all posts. So is a wait whose
+// tokens are unknown: initialised elsewhere, shared with other processes, or used by unreported
+// code (counted nowhere: it can hide a race, never invent one). The same holds for a post that has
+// left the ring of the last kRecentPosts.
 #include "runtime/common/arena.h"
 #include "runtime/detect/check.h"
 #include "runtime/detect/region_clocks.h"
@@ -23,7 +23,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-// Some wait was not told: no count is right from here on.
+// Some wait was not reported: no count is reliable from here on.
 bool counts_unsure;
 
 bool is_counted(const SyncObject& object) {
@@ -40,7 +40,7 @@ void add_post(const Thread& self, SemaphoreState& state) {
   if (!post.clock.assign(self.clock)) count_lost_edge();
 }
 
-// A post that was not told made this wait possible: from now on nothing is known of the count.
+// An unreported post made this wait possible: from now on the count is unknown.
 void count_wait(SemaphoreState& state) {
   constexpr int64_t kNeverAgain = INT64_MIN / 2;
   if (--state.tokens < 0) state.tokens = kNeverAgain;
@@ -78,7 +78,7 @@ void on_semaphore_init(Thread* self, Address, Address semaphore, uint32_t tokens
     object->semaphore = arena_new<SemaphoreState>();
     if (object->semaphore == nullptr) return;
     object->semaphore->tokens = tokens;
-    learn(object->semaphore->older, self->clock);  // every use needs the semaphore to be there
+    learn(object->semaphore->older, self->clock);  // every use requires the semaphore to exist
   }
   advance(*self);
 }

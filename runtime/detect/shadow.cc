@@ -8,12 +8,13 @@ namespace deadheat::runtime {
 
 char* shadow_segments[kSegments];
 char* no_shadow;
+uint32_t forgotten_for_all;
 
 namespace {
 
 constexpr size_t kSegmentShadow = (size_t{1} << kSegmentShift) * kShadowScale;
 constexpr size_t kPage = 4096;
-// Below this much shadow, writing zeros is cheaper than giving pages back and faulting them in.
+// Below this much shadow, writing zeros is cheaper than releasing pages and faulting them in.
 constexpr size_t kDropFrom = 16 * kPage;
 
 uint64_t limit_clears;
@@ -52,6 +53,7 @@ char* add_shadow(Address address) {
 }
 
 void clear_shadow() {
+  __atomic_fetch_add(&forgotten_for_all, 1, __ATOMIC_RELAXED);
   for (char* const segment : shadow_segments)
     if (segment != no_shadow) drop_pages(reinterpret_cast<uintptr_t>(segment), kSegmentShadow);
 }

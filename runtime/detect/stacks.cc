@@ -7,7 +7,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-// Entries lie one after another in blocks; an id is the entry's word offset over all blocks.
+// Entries are contiguous in blocks; an id is the entry's word offset over all blocks.
 struct Entry {
   uint64_t hash;
   StackId next;  // in its bucket
@@ -56,7 +56,7 @@ StackId find(StackId first, uint64_t hash) {
 
 }  // namespace
 
-// A 64-bit hash stands for the stack: two of a million stacks share one with a chance of 3e-8, and
+// A 64-bit hash represents the stack: two of a million stacks collide with probability 3e-8, and
 // then an allocation is described by the wrong stack.
 StackId keep_stack(const Address* frames, size_t depth, Address pc) {
   const size_t kept = depth < kMaxKeptFrames - 1 ? depth : kMaxKeptFrames - 1;

@@ -1,5 +1,5 @@
-// Stacks that are kept for later (allocations, thread creations), each once. An id is for ever; 0
-// is "none" (also when memory was short: counted).
+// Stacks stored for later (allocations, thread creations), each once. Ids are permanent; 0 is
+// "none" (also without memory: counted).
 #pragma once
 
 #include <stddef.h>
@@ -12,7 +12,7 @@ namespace deadheat::runtime {
 using StackId = uint32_t;
 inline constexpr size_t kMaxKeptFrames = 64;
 
-// frames: call sites, outermost first; pc: where the thread is.
+// frames: call sites, outermost first; pc: the thread's position.
 StackId keep_stack(const Address* frames, size_t depth, Address pc);
 
 struct KeptStack {

@@ -10,7 +10,7 @@ namespace deadheat::runtime {
 
 void mode_start() {
   if (!start_shadow() || !start_epochs()) {
-    // Going on without would look like a pass.
+    // Continuing without it would look like a pass.
     say("no address space for the detector (ulimit -v?): allow 64 GB, it is not used up");
     exit_process(77);
   }
@@ -50,7 +50,7 @@ void mode_after_fork_parent(Thread* self) {
 
 void mode_after_fork_child(Thread* self) {
   sync_after_fork();
-  semaphore_wait_was_unseen();  // perhaps: a thread may have stood between a wait and its telling
+  semaphore_wait_was_unseen();  // perhaps: a thread may have been between a wait and its report
   epochs_after_fork();
   stacks_after_fork();
   globals_after_fork();
@@ -67,8 +67,8 @@ void switch_ignores(Thread& self) {
 
 }  // namespace
 
-// The handler runs unseen while the thread is inside the detector; its hooks then find no thread.
-// Otherwise it is seen, also where the code that it interrupts is ignored.
+// While the thread is inside the detector, the handler runs untracked; its hooks then find no
+// thread. Otherwise it is tracked, even if the code that it interrupts is ignored.
 Thread* on_signal_begin(Thread* self) {
   if (self == nullptr) return nullptr;
   if (self->common.critical == 0) {

@@ -10,7 +10,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-// The kernel wants the signature in front of the place to go to; nobody ever goes there.
+// The kernel requires the signature before the abort address, which is never used.
 alignas(32) const uint32_t nowhere[4] = {RSEQ_SIG, 0, 0, 0};
 __thread uint64_t unwatched __attribute__((tls_model("initial-exec")));
 

@@ -1,11 +1,11 @@
-// Whether the thread was stopped since it last asked to be told: preempted, moved to another
-// processor, or interrupted by a signal. While it stood still others may have been where it was
-// about to write.
+// Whether the thread was stopped since it last called watch_stops(): preempted, moved to another
+// processor, or interrupted by a signal. Meanwhile others may have been where it was about to
+// write.
 //
-// Uses restartable sequences without their restarting: the kernel forgets the sequence that a
-// thread says it is in as soon as it stops the thread outside of it. Ours has no instruction, so it
-// always is outside. Costs a compare. Without rseq (glibc before 2.35, or switched off)
-// nobody is told of anything.
+// Uses restartable sequences without the restart: when the kernel stops a thread outside the
+// sequence that it has registered, it clears the registration. Our sequence has no instructions, so
+// the thread is always outside. Costs a compare. Without rseq (glibc before 2.35, or switched off)
+// no stop is noticed.
 #pragma once
 
 #include <stdint.h>
@@ -21,7 +21,7 @@ extern const Sequence no_sequence;
 // The calling thread's rseq_cs.
 volatile uint64_t* own_sequence();
 
-// Since it last said watch_stops().
+// Since its last watch_stops().
 inline bool was_stopped(const volatile uint64_t* sequence) {
   return *sequence != reinterpret_cast<uint64_t>(&no_sequence);
 }

@@ -16,7 +16,7 @@ namespace {
 constexpr uint32_t kMaxStrands = 8192;
 constexpr uint16_t kMaxOfConstruct = 256;
 
-// What strands did that are no longer: for as long as the thread has its history.
+// The past of former strands: for as long as the thread has its history.
 struct Stint {
   uint32_t slot, first_tick, last_tick, carrier;
   StrandName name;
@@ -48,8 +48,8 @@ void keep_stint(const Thread& self, const Strand& name) {
                            {name.number, name.parent, name.creation, true}};
 }
 
-// The thread-local memory of the modules that were there at the start is in one piece below the
-// thread pointer; what a module loaded later has is somewhere.
+// Thread-local memory of the modules present at the start is contiguous below the thread pointer;
+// that of modules loaded later can be anywhere.
 struct TlsSearch {
   Carrier& carrier;
   Address pointer;
@@ -81,7 +81,7 @@ void find_tls(Carrier& carrier) {
   carrier.tls_modules = modules;
   const auto pointer = reinterpret_cast<Address>(__builtin_thread_pointer());
   carrier.tls_begin = pointer;
-  carrier.tls_end = pointer + 64;  // the compilers' guard word and the like
+  carrier.tls_end = pointer + 64;  // the compilers' guard word and similar
   TlsSearch search = {carrier, pointer};
   dl_iterate_phdr(add_tls, &search);
 }
@@ -97,8 +97,8 @@ Carrier* carrier_of(Thread& self) {
   return self.carrier->tls_elsewhere ? nullptr : self.carrier;
 }
 
-// What the strand knows of the stack below `base` is over. Too many places: the deepest is counted
-// with the next one, which may hide a race there.
+// The strand's knowledge of the stack below `base` is over. With too many places, the deepest is
+// merged with the next one, which may hide a race there.
 void add_dead(Carrier& carrier, Address base, const Clock& known) {
   DeadStack* place = nullptr;
   for (DeadStack& dead : carrier.dead) {
@@ -138,8 +138,8 @@ void exchange_names(Strand& a, Strand& b) {
   b.is_task = name.is_task, b.bound = bound, b.base = base;
 }
 
-// From now on the thread is the strand that was just exchanged in. Its ticks go on where the
-// thread's were, so the ids of its batch are not the next ones.
+// From now on the thread is the strand just exchanged in. Its ticks continue the thread's, so the
+// ids of its batch are not the next ones.
 void go_on(Thread& self, uint32_t thread_tick) {
   if (self.tick < thread_tick) self.tick = thread_tick;
   self.epochs = {};
@@ -195,7 +195,7 @@ void enter(Thread& self, Carrier& carrier, Strand* strand, Address base) {
   self.first_tick = self.tick;
 }
 
-// Returns the strand that was left.
+// Returns the previous strand.
 Strand* leave(Thread& self, Carrier& carrier) {
   look_again(self);
   Strand* const strand = carrier.outer;
@@ -248,7 +248,7 @@ void mode_task_leave(Thread* self, TaskHandle* task, bool over) {
   const Busy busy(*self);
   Strand* const strand = leave(*self, *self->carrier);
   if (!over) {
-    strand->bound = false;  // where it goes on it is another thread's
+    strand->bound = false;  // it may continue on another thread
     task->strand = strand;
     return;
   }

@@ -1,12 +1,12 @@
-// Tasks of a pool as threads of their own, as far as order goes.
+// Treats tasks of a pool as separate threads, as far as ordering is concerned.
 //
-// A thread of a pool runs task after task; another run gives them to other threads. So what a task
-// did is not ordered with what its thread did before or after, unless the program says so: while a
-// task runs, the thread has another slot and another clock (a strand), and its own are put aside.
-// History and call stack stay the thread's; its ticks go on across strands, so that one search
-// finds what a strand did.
+// A thread of a pool runs task after task; another run assigns them to other threads. So a task is
+// not ordered with its thread's earlier or later work unless the program orders it: while a task
+// runs, the thread has another slot and another clock (a strand), and its own are set aside.
+// History and call stack stay the thread's; its ticks continue across strands, so that one search
+// finds a strand's accesses.
 //
-// Two things are tied to the thread after all, and would be false alarms:
+// Two things are tied to the thread after all, and would cause false alarms:
 //
 //   its stack  A task's frames lie where those of an earlier task were. When a strand is entered or
 //              left at address `base`, whatever the strand that is left knows about what lies
@@ -30,46 +30,46 @@ struct Strand {
   Clock clock, release_fence, acquire_pending;
   bool is_task = false;
   bool bound = true;
-  uint32_t number = 0;  // of the task, among threads
+  uint32_t number = 0;  // the task's number, among threads
   uint32_t parent = 0;
   StackId creation = 0;
   Address base = 0;
-  Strand* outer = nullptr;  // that was put aside for it
+  Strand* outer = nullptr;  // the one that was set aside for it
 };
 
 struct DeadStack {
-  Address base = 0;  // of what lies below
-  Clock known;       // everything up to here was before the frames there ended
+  Address base = 0;  // of what is below
+  Clock known;       // everything up to here was before the end of the frames there
 };
 inline constexpr size_t kDeadStacks = 16;
 
-// What a thread that has run tasks has besides.
+// Additional state of a thread that has run tasks.
 struct Carrier {
-  Lock lock;  // others look for what a strand did
+  Lock lock;  // others search a strand's past
   Strand* outer = nullptr;
-  Strand current;  // but slot, ticks and clocks, which are the thread's
-  Clock bound;     // what bound strands did
+  Strand current;  // except slot, ticks and clocks, which are the thread's
+  Clock bound;     // of bound strands
   DeadStack dead[kDeadStacks];
-  uint32_t tls_modules = 0;  // that were loaded when its thread-local memory was looked for
+  uint32_t tls_modules = 0;  // loaded when its thread-local memory was located
   Address tls_begin = 0, tls_end = 0;
   bool tls_elsewhere = false;
 };
 
-// The access comes from a call whose frames are gone, or from a task that ended before the memory
-// was used again.
+// The access comes from a call whose frames no longer exist, or from a task that ended before the
+// memory was reused.
 bool is_dead(Address address, const EpochEntry& earlier);
 
-// The task that the thread is in, or nothing if it is in none.
+// The thread's current task, or nothing if it is in none.
 struct StrandName {
   uint32_t number = 0, parent = 0;
   StackId creation = 0;
   bool is_task = false;
 };
 StrandName current_strand(const Thread& thread);
-// Who had the slot then; its history is that of the thread `carrier`. False: no strand.
+// The owner of the slot at that time; its history is in the thread `carrier`. False: no strand.
 bool find_strand(const EpochEntry& epoch, uint32_t* carrier, StrandName* name);
 
-// All that a thread has put aside: slot and tick.
+// Everything that a thread has set aside: slot and tick.
 template <typename Visit>
 void for_each_outer(const Thread& thread, Visit visit) {
   Carrier* const carrier = __atomic_load_n(&thread.carrier, __ATOMIC_ACQUIRE);
@@ -79,7 +79,7 @@ void for_each_outer(const Thread& thread, Visit visit) {
     visit(*strand);
 }
 
-void bind_strand(Thread& self);  // it uses what is its thread's own
+void bind_strand(Thread& self);  // it uses data of its thread
 void free_carrier(Thread& thread);
 void strands_after_fork(Thread& self);
 uint64_t tasks_in_thread_order();

@@ -118,7 +118,7 @@ void release_object(Thread& self, Address address, SyncKind kind) {
   advance(self);
 }
 
-// The child must find the table whole.
+// The child must find the table consistent.
 void sync_before_fork() {
   for (SyncShard& shard : sync_shards) shard.lock.lock();
 }

@@ -1,7 +1,7 @@
-// Synchronisation objects: an address and a kind lead to clocks. Found through a hash table whose
-// shards are chosen by 64-byte lines, so that a freed block can take its objects with it; a bit per
-// line says whether there are any. The shard's lock is held while an object is looked at, and, for
-// atomics, while the program's operation is done, so that clocks change in the order of the values.
+// Synchronisation objects: an address and a kind map to clocks. A hash table whose shards are
+// chosen by 64-byte lines, so that a freed block can remove its objects; one bit per line tells
+// whether there are any. The shard's lock is held while an object is used and, for atomics, during
+// the program's operation, so that clocks change in the order of the values.
 #pragma once
 
 #include "runtime/common/segment_map.h"
@@ -29,28 +29,28 @@ enum class SyncKind : uint8_t {
   kRegion
 };
 
-inline constexpr size_t kBarrierPhases = 4;  // closed ones that slow threads may still leave
+inline constexpr size_t kBarrierPhases = 4;  // closed ones that slow threads may yet leave
 
 struct BarrierState {
   uint32_t count = 0;    // from its initialisation; 0: unknown
-  uint32_t entered = 0;  // in the phase that fills
-  uint64_t phase = 0;    // the one that fills
+  uint32_t entered = 0;  // in the current phase
+  uint64_t phase = 0;    // the current one
   Clock clocks[kBarrierPhases];
 };
 
 inline constexpr size_t kRecentPosts = 8;
 
 struct SemaphorePost {
-  Clock clock;  // empty: none yet
+  Clock clock;  // empty: no post yet
   uint32_t slot = 0;
   uint32_t tick = 0;
 };
 
 struct SemaphoreState {
-  int64_t tokens = 0;  // that are left; below 0: posts were not told, the count is not known
+  int64_t tokens = 0;  // remaining; below 0: posts were not reported, the count is unknown
   uint64_t posted = 0;
   SemaphorePost posts[kRecentPosts];
-  Clock older;  // of the posts before those, and of the initialisation
+  Clock older;  // of earlier posts, and of the initialisation
 };
 
 struct SyncObject {
@@ -58,12 +58,12 @@ struct SyncObject {
   SyncKind kind = SyncKind::kLock;
   SyncObject* next = nullptr;
   Clock clock;
-  Clock shared;               // locks: what readers released
-  uint32_t release_slot = 0;  // locks: who covers this has the whole of `clock`
+  Clock shared;               // locks: released by readers
+  uint32_t release_slot = 0;  // locks: a thread that covers this has all of `clock`
   uint32_t release_tick = ~0U;
-  uint64_t heads = 0;  // atomics: whose release sequences are under way, by thread number modulo 64
+  uint64_t heads = 0;  // atomics: threads with active release sequences, by thread number modulo 64
   BarrierState* barrier = nullptr;
-  SemaphoreState* semaphore = nullptr;  // of one whose tokens are known (semaphores.cc)
+  SemaphoreState* semaphore = nullptr;  // if its tokens are known (semaphores.cc)
 };
 
 struct SyncShard {
@@ -78,12 +78,12 @@ inline SyncShard& shard_of(Address address) {
   return sync_shards[((address >> 6) * 0x9e3779b97f4a7c15ULL) >> 50];
 }
 
-// In a shard that the caller has locked. create: null only without memory (counted: an edge is
+// In a shard locked by the caller. make_object: null only without memory (counted: an edge is
 // lost).
 SyncObject* find_object(SyncShard& shard, Address address, SyncKind kind);
 SyncObject* make_object(SyncShard& shard, Address address, SyncKind kind);
 
-// Whether some object may lie in the address's line. No lock.
+// Whether an object may be in the address's line. No lock.
 inline bool may_have_object(Address address) { return sync_lines.test(address); }
 
 // Forgets the objects at these addresses.
@@ -93,11 +93,11 @@ void drop_object(Address address, SyncKind kind);
 // The usual two.
 void acquire_object(Thread& self, Address address, SyncKind kind);
 void release_object(Thread& self, Address address, SyncKind kind);
-// Release without ending the tick: the caller does, when it has published to all objects.
+// Release without ending the tick: the caller does so after publishing to all objects.
 void publish_to(Thread& self, Address address, SyncKind kind);
 
-// Told to ignore it, the doings of a modelled library, or by an experiment that hides what
-// uninstrumented code does.
+// Ignored by request, inside a modelled library, or hidden by an experiment as uninstrumented
+// code.
 bool is_unseen(const Thread& self, Address pc);
 
 void sync_before_fork();
@@ -105,7 +105,7 @@ void sync_after_fork();
 uint64_t edges_lost();
 void count_lost_edge();
 
-// Join that counts what it could not do.
+// A join that counts its failures.
 inline void learn(Clock& into, const Clock& from) {
   if (!into.join(from)) count_lost_edge();
 }

@@ -7,12 +7,13 @@
 #include "runtime/detect/check.h"
 #include "runtime/detect/record_history.h"
 #include "runtime/detect/regions.h"
+#include "runtime/detect/seen_loops.h"
 #include "runtime/detect/shadow.h"
 #include "runtime/detect/strands.h"
 
 namespace deadheat::runtime {
 
-__thread Hot hot __attribute__((tls_model("initial-exec")));
+__thread Hot hot;
 
 Lock thread_list_lock;
 Thread* thread_list;
@@ -24,7 +25,7 @@ constexpr uint32_t kManySlots = 512;
 
 struct FreeSlot {
   uint32_t slot;
-  uint32_t tick;  // the last one that its former owner used
+  uint32_t tick;  // the last one of its former owner
 };
 
 Lock slot_lock;
@@ -44,7 +45,7 @@ void give_slot(uint32_t slot, uint32_t tick) {
     const size_t capacity = free_capacity == 0 ? 64 : free_capacity * 2;
     void* const grown = ArenaMemory::grow(free_slots, free_capacity * sizeof(FreeSlot),
                                           capacity * sizeof(FreeSlot));
-    if (grown == nullptr) return;  // the slot is never used again: clocks are a word longer
+    if (grown == nullptr) return;  // the slot is never reused: clocks are a word longer
     free_slots = static_cast<FreeSlot*>(grown);
     free_capacity = capacity;
   }
@@ -95,7 +96,7 @@ void unlist_and_free(Thread* thread) {
   arena_free(thread, sizeof(Thread));
 }
 
-// A race may still be found with what a thread did that is gone: the last ones keep their history.
+// A race may still involve a thread that has ended: the last ones keep their history.
 constexpr size_t kRemembered = 64;
 Thread* remembered[kRemembered];
 size_t next_remembered;
@@ -117,7 +118,7 @@ void forget(Thread*& place) {
   place = nullptr;
 }
 
-// The thread has ended and nobody will join it any more.
+// The thread has ended and can no longer be joined.
 void retire(Thread* thread) {
   give_slot(thread->slot, thread->tick);
   if (thread->stack != nullptr) unmap_memory(thread->stack, kMaxStack * sizeof(Address));
@@ -126,6 +127,7 @@ void retire(Thread* thread) {
   thread->clock.release();
   thread->release_fence.release();
   thread->acquire_pending.release();
+  free_seen_loops(*thread);
   thread->common.finished = true;
   const Locked locked(thread_list_lock);
   forget(remembered[next_remembered]);
@@ -151,13 +153,13 @@ void find_stack(Thread& self) {
   --self.common.inside;
 }
 
-// `fiber`: it shares the thread, and has a stack of the program's own making.
+// `fiber`: it shares the thread, and has a stack created by the program.
 void bind(Thread& self, bool fiber = false) {
   self.common.kernel_id = kernel_thread_id();
   self.sequence = own_sequence();
   self.stack = static_cast<Address*>(map_memory(kMaxStack * sizeof(Address)));
   hot.stack_top = self.stack;
-  hot.stack_limit = self.stack;  // the outermost call takes the slow way: regions.cc
+  hot.stack_limit = self.stack;  // the outermost call takes the slow path: regions.cc
   hot.stack_floor = self.stack;
   tls_self = &self;
   if (!fiber) find_stack(self);
@@ -192,15 +194,21 @@ bool take_own_slot(const Clock& clock, uint32_t* slot, uint32_t* tick) {
 
 namespace {
 
-void set_words(Thread& self) {
-  const bool stores = !self.alone && self.ignore_reads + self.ignore_writes == 0;
-  hot.storing = stores ? &self : nullptr;
+void set_epoch_words(Thread& self, bool stores) {
   const Slot word = stores ? self.epoch << kIdShift | kMaskBits : 0;
   for (unsigned i = 0; i < kCellSlots; ++i) {
     hot.read[i] = word;
     hot.write[i] = stores ? word | kWriteBit : 0;
     self.lanes.own[i] = self.epoch << kIdShift;
   }
+}
+
+void set_words(Thread& self) {
+  const bool stores = !self.alone && self.ignore_reads + self.ignore_writes == 0;
+  hot.storing = stores ? &self : nullptr;
+  hot.segments = stores ? shadow_segments : no_cells;
+  hot.address_bits = stores ? kCellAddressBits : 0;
+  set_epoch_words(self, stores);
 }
 
 // No slot but the thread's own is in use, and it knows all that was done in the others.
@@ -241,14 +249,14 @@ void advance(Thread& self) {
   self.clock.set(self.slot, self.tick);
   self.epoch = next_epoch(self.epochs, self.slot, self.tick);
   history_tick(self);
-  set_words(self);
+  set_epoch_words(self, hot.storing != nullptr);
 }
 
 void refresh_hot(Thread& self) { set_words(self); }
 
 Thread* on_thread_create(Thread* parent, Address pc) {
   {
-    const Busy busy(*parent);  // a handler's accesses would move the history
+    const Busy busy(*parent);  // a handler's accesses would change the history
     look_again(*parent);
     end_alone(*parent);
   }
@@ -322,8 +330,8 @@ uint64_t slots_shared() { return shared_slots; }
 uint64_t threads_started() { return started; }
 uint64_t evicted_by_forgotten_threads() { return forgotten_evicted; }
 
-// The other threads do not exist in the child, and what they did there is part of its past: its
-// memory is a copy. Their slots are free for nobody.
+// The other threads do not exist in the child, and their work there is part of its past: its memory
+// is a copy. Their slots stay unavailable.
 void threads_after_fork(Thread* self) {
   thread_list_lock.reset();
   slot_lock.reset();

@@ -30,7 +30,7 @@ uint32_t by_bits(const uint8_t* bytes, size_t size) {
 }
 
 bool has_instruction() {
-  static int known;  // 0: not asked, 1: no, 2: yes
+  static int known;  // 0: unknown, 1: no, 2: yes
   if (known == 0) {
     unsigned a = 0, b = 0, c = 0, d = 0;
     known = __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_SSE4_2) != 0 ? 2 : 1;

@@ -3,7 +3,7 @@
 namespace deadheat::runtime {
 
 void ChunkEncoder::begin(SiteTables* tables, uint8_t* payload, size_t room, uint64_t base_stamp) {
-  // What the former chunk left in the tables: only its slots and the buckets can be set.
+  // Clears what the former chunk left in the tables: only its slots and the buckets can be set.
   if (tables == tables_ && previous_ != nullptr) {
     const bool wrapped = tables->slots[DHT_SITE_SLOTS - 1].pc != 0;
     memset(static_cast<void*>(tables->slots), 0,
@@ -30,7 +30,7 @@ SiteSlot* ChunkEncoder::find(uint64_t pc) {
   return nullptr;
 }
 
-// The oldest definition goes when the numbers are used up; its bucket is then found stale.
+// When the numbers are used up, the oldest definition is replaced; its bucket is then stale.
 SiteSlot* ChunkEncoder::new_slot(uint64_t pc) {
   const uint32_t number = next_slot_;
   next_slot_ = next_slot_ + 1 == DHT_SITE_SLOTS ? 1 : next_slot_ + 1;
@@ -45,8 +45,8 @@ SiteSlot* ChunkEncoder::new_slot(uint64_t pc) {
   uint16_t* place = &tables_->by_pc[home];
   for (uint32_t i = 0; i < SiteTables::kProbes; ++i) {
     uint16_t* const bucket = &tables_->by_pc[(home + i) % SiteTables::kBuckets];
-    // Empty, or left by the slot's former site. If there is none, the home bucket is overwritten:
-    // its site is then defined again when it comes back, which costs bytes only.
+    // Empty, or left by the slot's former site. Otherwise the home bucket is overwritten: its site
+    // is defined again when it recurs, which costs only bytes.
     if (*bucket != 0 && *bucket != number) continue;
     place = bucket;
     break;
@@ -62,7 +62,7 @@ SiteSlot* ChunkEncoder::define(uint64_t pc, uint64_t module, uint64_t offset) {
   at = put_varint(put_varint(at, module), offset);
   at_[1] = static_cast<uint8_t>(at - at_ - 2);
   commit(DHT_RECORD_SITE, static_cast<size_t>(at - at_));
-  --events_;  // a definition is none
+  --events_;  // a definition is not an event
   return slot;
 }
 
@@ -77,8 +77,8 @@ SiteSlot* ChunkEncoder::define_label(uint64_t pc, const char* label) {
   return slot;
 }
 
-// The shortest signed length that the format has; the bytes past it stay zero, as the end of a
-// chunk must be.
+// Uses the format's shortest signed length; the bytes after it stay zero, as the end of a chunk
+// must be.
 void ChunkEncoder::put_delta(uint32_t tag, SiteSlot* slot, bool predicted, uint64_t delta) {
   struct Length {
     uint8_t code, bytes;
@@ -173,7 +173,7 @@ void ChunkEncoder::put_event(SiteSlot* slot, const TraceEvent& event) {
   if (event.stamp != 0) flags |= DHT_EVENT_STAMPED;
   if (event.earlier) flags |= DHT_EVENT_EARLIER;
   if (has_size(event.kind)) flags |= size_code << DHT_EVENT_SIZE_SHIFT;
-  // The length is known at the end: a region's takes three bytes whatever it is.
+  // The length is known only at the end: a region's always takes three bytes.
   const size_t length_bytes = is_region(event.kind) ? 3 : 1;
   uint8_t* const body = at_ + 1 + length_bytes;
   uint8_t* at = body;

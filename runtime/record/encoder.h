@@ -1,14 +1,14 @@
-// Writes the records of one chunk straight into the mapped trace file. The inverse is
-// lib/trace/decoder.h, and encoder_test.cc holds the two equal on random events.
+// Writes the records of one chunk directly into the mapped trace file. The inverse is
+// lib/trace/decoder.h; encoder_test.cc compares the two on random events.
 //
-// A record exists once its tag byte is there: the tag is stored last, and the room behind the last
-// record is zero, which ends the chunk for a reader. So a thread may be killed at any instruction
-// and leaves whole records, without a commit word for each.
+// A record exists once its tag byte is written: the tag is stored last, and the room behind the
+// last record is zero, which ends the chunk for a reader. So a thread may be killed at any
+// instruction and leaves whole records, without a commit word for each.
 //
-// access() is what the compiler's hooks inline. One compare says whether the quick way is open:
-// `limit_` is the end of the room, or 0 where the slow way has to look at every access (regions,
-// ignored accesses, no chunk). A signal handler that interrupts us must not write between: `busy_`
-// is set before anything of the state is read, and cleared when all of it is whole again.
+// The compiler's hooks inline access(). One compare checks for the fast path: `limit_` is the end
+// of the room, or 0 if the slow path must handle every access (regions, ignored accesses, no
+// chunk). A signal handler that interrupts us must not write in between: `busy_` is set before any
+// state is read, and cleared when all of it is consistent again.
 #pragma once
 
 #include <stddef.h>
@@ -36,7 +36,7 @@ struct SiteSlot {
   }
 };
 
-// 256 KiB of zero pages, of which a thread touches what its sites need.
+// 256 KiB of zero pages, of which a thread touches only what its sites need.
 struct SiteTables {
   static constexpr size_t kBuckets = 8192;  // twice the slots
   static constexpr size_t kProbes = 4;
@@ -48,7 +48,7 @@ struct TraceRange {
   uint64_t begin, end;
 };
 
-// A record of any kind but the compact ones.
+// A record of any kind except the compact ones.
 struct TraceEvent {
   uint32_t kind;  // enum dht_event_kind
   uint32_t order = 0;
@@ -56,7 +56,7 @@ struct TraceEvent {
   uint64_t size = 1;
   uint64_t address = 0;  // or the module of a region
   uint32_t other_tid = 0;
-  bool earlier = false;  // an access that belongs before the event written last
+  bool earlier = false;  // an access that belongs before the last written event
   const TraceRange* ranges = nullptr;
   size_t range_count = 0;
 };
@@ -66,7 +66,7 @@ class ChunkEncoder {
   static constexpr size_t kLongest = 64;  // bytes of any record but a region's, with what it clears
   static size_t region_bytes(size_t ranges) { return kLongest + ranges * 20; }
 
-  // `payload` is zero. The tables are zero, or were used by an earlier chunk.
+  // `payload` must be zero. The tables are zero, or were used by an earlier chunk.
   void begin(SiteTables* tables, uint8_t* payload, size_t room, uint64_t base_stamp);
   void close() { at_ = end_ = payload_ = nullptr; }  // between enter() and leave()
 
@@ -77,7 +77,7 @@ class ChunkEncoder {
   uint64_t last_stamp() const { return stamp_; }
 
   bool is_busy() const { return __atomic_load_n(&busy_, __ATOMIC_RELAXED) != 0; }
-  // Brackets of the slow way. enter() is false inside a signal handler that interrupted a record.
+  // Brackets of the slow path. enter() is false inside a signal handler that interrupted a record.
   bool enter() {
     if (is_busy()) return false;
     set_busy(1);
@@ -88,12 +88,12 @@ class ChunkEncoder {
     set_busy(0);
   }
 
-  // kTag: DHT_COMPACT, write and size bits. False: take the slow way.
+  // kTag: DHT_COMPACT, write and size bits. False: take the slow path.
   template <uint32_t kTag>
   __attribute__((always_inline)) bool access(uint64_t address, uint64_t pc);
-  // The same for a site that is known but was not the predicted one.
+  // The same for a known site that was not the predicted one.
   bool access_elsewhere(uint32_t tag, uint64_t address, uint64_t pc);
-  // Function entry and exit, on the quick way.
+  // Function entry and exit on the fast path.
   __attribute__((always_inline)) bool entry(uint64_t pc);
   __attribute__((always_inline)) bool exit();
 
@@ -115,7 +115,7 @@ class ChunkEncoder {
     __atomic_store_n(&busy_, busy, __ATOMIC_RELAXED);
     __atomic_signal_fence(__ATOMIC_SEQ_CST);
   }
-  // Whether the quick way is open; then we are busy.
+  // Whether the fast path is available; if so, marks the encoder busy.
   bool begin_quick() {
     if (__builtin_expect(is_busy(), 0)) return false;
     set_busy(1);
@@ -154,7 +154,7 @@ class ChunkEncoder {
   void put_predicted_site(uint32_t tag, uint64_t delta);
   bool entry_elsewhere(uint64_t pc);
 
-  uint8_t* at_ = nullptr;  // where the next record goes
+  uint8_t* at_ = nullptr;  // position of the next record
   uint8_t* limit_ = nullptr;
   uint32_t busy_ = 0;
   uint32_t next_slot_ = 1;

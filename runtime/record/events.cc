@@ -1,4 +1,4 @@
-// Each event of mode.h as a record of the trace. Everything but plain accesses and calls is
+// Writes each event of mode.h as a trace record. Everything except plain accesses and calls is
 // stamped.
 #include "runtime/record/hooks.h"
 #include "runtime/record/threads.h"
@@ -10,7 +10,7 @@ void record_access(Thread* self, Address pc, Address address, size_t size, bool 
   Writing writing(self);
   if (!writing.ok()) return;
   SiteSlot* const slot = writing.site(pc);
-  // Inside a region its place among the events of others must be known (RDIT).
+  // Inside a region its position among other threads' events must be known (RDIT).
   const bool stamped = self->region_depth > 0;
   if (!stamped && size <= 8 && (size & (size - 1)) == 0) {
     const uint32_t log2_size = static_cast<uint32_t>(__builtin_ctzll(size));
@@ -37,8 +37,8 @@ void on_lock(Thread* self, Address pc, Address lock, bool shared) {
 void on_unlock(Thread* self, Address pc, Address lock, bool shared) {
   record_event(self, pc, {.kind = shared ? DHT_RELEASE_SHARED : DHT_RELEASE, .address = lock});
 }
-// The format has no word for it: a lock made anew at the same place keeps what the former one
-// ordered, which can hide a race, never invent one.
+// The format cannot express it: a lock recreated at the same address keeps the order of the former
+// one, which can hide a race but never invent one.
 void on_lock_destroy(Thread*, Address, Address) {}
 
 void on_notify(Thread* self, Address pc, Address condition) {
@@ -47,7 +47,7 @@ void on_notify(Thread* self, Address pc, Address condition) {
 void on_wait(Thread* self, Address pc, Address condition) {
   record_event(self, pc, {.kind = DHT_WAIT, .address = condition});
 }
-void on_barrier_init(Thread*, Address, Address, uint32_t) {}  // phases show by themselves
+void on_barrier_init(Thread*, Address, Address, uint32_t) {}  // the phases are evident
 void on_barrier_enter(Thread* self, Address pc, Address barrier) {
   record_event(self, pc, {.kind = DHT_BARRIER_ENTER, .address = barrier});
 }
@@ -78,9 +78,9 @@ void on_send_begin(Thread* self, Address pc, Address object) {
   self->sending_events = self->encoder.events();
 }
 
-// Right behind the release, whose site it shares, or not at all: with something in between a reader
-// could not put it in front, and what the receiver does would look like a race. Inside a region,
-// too (there it would need a stamp).
+// Directly after the release, whose site it shares, or not at all: with anything in between a
+// reader could not move it before the release, and the receiver's accesses would look like a race.
+// Not inside a region either (it would need a stamp there).
 void on_send_read(Thread* self, Address pc, Address begin, size_t size) {
   if (self->ignore_sync > 0) return on_range(self, pc, begin, size, false);
   if (self->ignore_reads > 0 || self->region_depth > 0) return;
@@ -121,13 +121,13 @@ void on_ignore_begin(Thread* self, bool reads, bool writes, bool sync) {
   self->ignore_reads += reads ? 1 : 0;
   self->ignore_writes += writes ? 1 : 0;
   self->ignore_sync += sync ? 1 : 0;
-  if (self->encoder.enter()) self->encoder.leave(false);  // the slow way looks at each access
+  if (self->encoder.enter()) self->encoder.leave(false);  // the slow path checks each access
 }
 void on_ignore_end(Thread* self, bool reads, bool writes, bool sync) {
   self->ignore_reads -= reads && self->ignore_reads > 0 ? 1 : 0;
   self->ignore_writes -= writes && self->ignore_writes > 0 ? 1 : 0;
   self->ignore_sync -= sync && self->ignore_sync > 0 ? 1 : 0;
 }
-void on_benign_race(Thread*, Address, size_t, const char*) {}  // a matter for suppressions
+void on_benign_race(Thread*, Address, size_t, const char*) {}  // handled by suppressions
 
 }  // namespace deadheat::runtime

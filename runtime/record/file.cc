@@ -22,7 +22,7 @@ uint64_t* stamp_counter = &unused_counter;
 
 namespace {
 
-constexpr int kLowestDescriptor = 400;  // out of the way of programs that close or dup2 small ones
+constexpr int kLowestDescriptor = 400;  // high, to avoid programs that close or dup2 small ones
 
 Board* board;
 ProcessIdentity process;
@@ -58,7 +58,7 @@ int move_up(int fd) {
 }
 
 // Programs close descriptors that they did not open, and then open their own under that number:
-// ours is looked at before each use.
+// ours is verified before each use.
 int usable_descriptor() {
   const Locked locked(descriptor_lock);
   if (descriptor >= 0 && same_file(descriptor)) return descriptor;
@@ -72,7 +72,7 @@ int usable_descriptor() {
   return descriptor = move_up(descriptor);
 }
 
-// Past RLIMIT_FSIZE the kernel sends SIGXFSZ, which would end the program.
+// Beyond RLIMIT_FSIZE the kernel sends SIGXFSZ, which would end the program.
 bool exceeds_limits(uint64_t end, long* error) {
   const int64_t limit_mb = runtime_options().trace_limit_mb;
   rlimit limit{};
@@ -83,7 +83,7 @@ bool exceeds_limits(uint64_t end, long* error) {
   return limit.rlim_cur != 0 && limit.rlim_cur != RLIM_INFINITY && end > limit.rlim_cur;
 }
 
-// Real blocks for a piece of the file, by writing zeroes where the file system cannot allocate.
+// Allocates blocks for a piece of the file, by writing zeroes if the file system cannot allocate.
 long allocate_blocks(int fd, uint64_t offset, size_t size) {
   long result;
   do {
@@ -108,7 +108,7 @@ void* map_piece(int fd, uint64_t offset, size_t size) {
   return is_error(mapped) ? nullptr : reinterpret_cast<void*>(mapped);
 }
 
-// Under the file's lock: an empty file becomes a trace, another one must be ours.
+// Under the file's lock: an empty file becomes a trace; any other must be ours.
 long prepare_board(int fd) {
   system_call(SYS_fstat, fd, reinterpret_cast<long>(&file_status));
   const bool fresh = file_status.st_size == 0;
@@ -248,8 +248,8 @@ void seal_chunk(dht_chunk_header* header, const ChunkEnd& end) {
   sealed.payload_crc = crc32c(payload_of(header), end.size);
   sealed.commit_crc = 0;
   sealed.commit_crc = crc32c(&sealed.state, sizeof sealed - DHT_IDENTITY_SIZE);
-  // As long as it says OPEN a reader uses no other field than the size, which may only shrink to
-  // what is there.
+  // While it says OPEN, a reader uses no other field than the size, which may only shrink to the
+  // actual data.
   header->commit_flags = sealed.commit_flags;
   header->raw_size = sealed.raw_size;
   header->last_stamp = sealed.last_stamp;

@@ -1,8 +1,8 @@
-// The compilers' hooks. A plain access on the quick way is a compare, the prediction and one byte;
-// encoder.h has it.
+// The compilers' hooks. A plain access on the fast path is a compare, the prediction and one byte;
+// see encoder.h.
 //
-// Atomics: the operation, its stamp and its record are one step under a lock of the address, so the
-// order of the stamps is the order of the values.
+// Atomics: the operation, its stamp and its record are one step under a lock for the address, so
+// the order of the stamps is the order of the values.
 #include "runtime/record/hooks.h"
 
 #include "runtime/common/atomics.h"
@@ -26,8 +26,8 @@ Lock& lock_of(Address address) {
 
 constexpr uint32_t log2_of(unsigned size) { return size <= 1 ? 0 : 1 + log2_of(size / 2); }
 
-// An access of at most 8 bytes that the quick way did not take. Few arguments, so that the hooks
-// call it last and save no register.
+// An access of at most 8 bytes outside the fast path. Few arguments, so that the hooks call it last
+// and save no register.
 __attribute__((noinline)) void access_slow(Address address, Address pc, uint32_t tag) {
   Thread* const self = tls_self;
   if (self == nullptr || self->encoder.access_elsewhere(tag, address, pc)) return;
@@ -48,7 +48,7 @@ DEADHEAT_INLINE void hook_access(Address address, Address pc) {
   }
 }
 
-// The format knows no alignment.
+// The format does not record alignment.
 template <unsigned kSize, bool kWrite>
 DEADHEAT_INLINE void hook_unaligned(Address address, Address pc) {
   hook_access<kSize, kWrite>(address, pc);
@@ -86,8 +86,8 @@ uint32_t event_kind(AtomicKind kind) {
                                       : DHT_READ_MODIFY_WRITE;
 }
 
-// After the operation, under its lock. Recording may have stopped since room was found: then what
-// the operation read may come from something that was not recorded.
+// After the operation, under its lock. Recording may have stopped since room was found: then the
+// value that the operation read may come from an unrecorded event.
 void atomic_happened(Thread* self, SiteSlot* slot, uint32_t kind, Address address, size_t size,
                      MemoryOrder order) {
   if (!is_recording()) {

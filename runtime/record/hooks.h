@@ -4,7 +4,7 @@
 
 namespace deadheat::runtime {
 
-// An access that the quick way does not take: any length, ignored, inside a region.
+// An access outside the fast path: any length, ignored, or inside a region.
 void record_access(Thread* self, Address pc, Address address, size_t size, bool write);
 void atomics_after_fork();
 

@@ -1,8 +1,8 @@
-// Processes and threads: who they are, and when their streams begin and end.
+// Processes and threads: their identity, and when their streams begin and end.
 //
-// Fork of a process: the parent publishes an object that only this fork has (its number is above
-// every address), the child's first event looks at it. No chunk is shared: the child begins its own
-// stream, with its own pid.
+// Fork of a process: the parent publishes an object unique to this fork (its number is above every
+// address), and the child's first event acquires it. No chunk is shared: the child begins its own
+// stream under its own pid.
 #include <string.h>
 
 #include "runtime/common/arena.h"
@@ -22,7 +22,7 @@ namespace {
 constexpr uint64_t kForkObject = uint64_t{1} << 62;
 
 uint32_t threads_created;
-Lock life_lock;  // who is last of detach and finish frees the thread
+Lock life_lock;  // the later of detach and finish frees the thread
 uint32_t forks;
 Address fork_object;
 
@@ -70,7 +70,7 @@ void mode_start() {
   tls_self = self;
 }
 
-// Chunks of threads that still run stay open: what they committed is read, without an end mark.
+// Chunks of running threads stay open: their committed part is read, without an end mark.
 void mode_finish() {
   if (Thread* const self = tls_self; self != nullptr) close_stream(self);
   if (!has_trace()) return;
@@ -130,7 +130,7 @@ Thread* on_thread_create(Thread* parent, Address pc) {
 
 void on_thread_start(Thread* self) {
   self->common.kernel_id = kernel_thread_id();
-  tls_self = nullptr;  // what libc does to find the stack is no event
+  tls_self = nullptr;  // libc's accesses while finding the stack are not events
   find_own_stack(*self);
   tls_self = self;
 }
@@ -172,7 +172,7 @@ void mode_fiber_end(Thread* fiber) {
   free_thread(fiber);
 }
 
-// The fork event stands: a thread that records nothing.
+// The fork event remains: a thread that records nothing.
 void on_thread_cancel_create(Thread*, Thread* never_started) { free_thread(never_started); }
 
 void on_thread_name(Thread* thread, const char* name) {
@@ -183,14 +183,14 @@ void on_thread_name(Thread* thread, const char* name) {
 namespace {
 
 void switch_ignores(Thread& self) {
-  // The slow way looks at each access.
+  // The slow path checks each access.
   if (swap_ignores(self) && self.encoder.enter()) self.encoder.leave(false);
 }
 
 }  // namespace
 
-// A handler that interrupts the recorder runs unseen; how often is counted, because edges may be
-// missing then. Otherwise it is seen, also where the code that it interrupts is ignored.
+// A handler that interrupts the recorder runs untracked; this is counted, because edges may be
+// missing. Otherwise it is tracked, even if the code that it interrupts is ignored.
 Thread* on_signal_begin(Thread* self) {
   if (self == nullptr) return nullptr;
   if (!self->encoder.is_busy()) {

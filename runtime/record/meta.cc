@@ -18,11 +18,11 @@ struct Meta {
   Lock lock;
   dht_chunk_header* chunk = nullptr;
   uint64_t sequence = 0;
-  uint64_t modules[kMaxModules / 64] = {};  // those that have a record
+  uint64_t modules[kMaxModules / 64] = {};  // those with a record
 };
 Meta meta;
 
-// One record, built aside and appended in one piece.
+// One record, built separately and appended as a unit.
 class Record {
  public:
   explicit Record(uint8_t tag) { bytes_[0] = tag; }
@@ -68,12 +68,12 @@ void Record::append() {
     meta.chunk = map_chunk(
         {.domain = DHT_DOMAIN_META, .tid = 0, .sequence = meta.sequence++, .base_stamp = 0},
         kChunk);
-  if (meta.chunk == nullptr) return;  // recording has stopped, and said so
+  if (meta.chunk == nullptr) return;  // recording has stopped, and reported so
   memcpy(payload_of(meta.chunk) + meta.chunk->stored_size, bytes_, size_);
   __atomic_store_n(&meta.chunk->stored_size, meta.chunk->stored_size + size_, __ATOMIC_RELEASE);
 }
 
-// The arguments with spaces between, as /proc has them with zeroes.
+// The arguments separated by spaces; /proc separates them by zeroes.
 size_t read_command(char* out, size_t capacity) {
   const int fd = open_file("/proc/self/cmdline", O_RDONLY);
   if (fd < 0) return 0;

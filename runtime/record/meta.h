@@ -1,5 +1,5 @@
-// Facts about the process in META chunks of its own: what it is, its modules and threads, and what
-// was not recorded. Appended as they become known; each is committed when it is whole.
+// Facts about the process in separate META chunks: its identity, its modules and threads, and what
+// was not recorded. Appended as they become known; each is committed when complete.
 #pragma once
 
 #include <stdint.h>
@@ -8,17 +8,17 @@
 
 namespace deadheat::runtime {
 
-void meta_start();  // in a new process: its command and the modules that there are
-// The module has a record when this returns.
+void meta_start();  // in a new process: its command and current modules
+// When this returns, the module has a record.
 void meta_module(const Module& module);
 void meta_thread(uint32_t number, const char* name);
 
-// What the trace lacks. kStopped: after recording stopped; nothing before is affected.
+// What the trace lacks. kStopped: after recording stopped; nothing earlier is affected.
 // kInterrupted: in signal handlers that interrupted the recorder; edges may be missing.
 enum class Lost : uint32_t { kStopped, kInterrupted };
-void meta_lost(Lost what, uint64_t events);  // so far: the last one counts
+void meta_lost(Lost what, uint64_t events);  // cumulative: the last record counts
 
-void meta_end(uint64_t streams);  // the process ends in good order; it may still go on
+void meta_end(uint64_t streams);  // the process ends normally; it may still continue
 
 void meta_before_fork();
 void meta_after_fork_parent();

@@ -1,9 +1,9 @@
-// Calls into code that is not instrumented. The trace says what a region can reach; what that
-// orders is decided by `analyze --missing`.
+// Calls into uninstrumented code. The trace records what a region can reach; `analyze --missing`
+// decides what that orders.
 //
 // The set is that of detect mode: a scan from the arguments, and one object for the writable data
-// of the module entered; at the end the scan again, from the result too, of which the record has
-// what is new. A scan that hit its bound reaches everything: the range of all user addresses.
+// of the entered module; at the end another scan, including the result, of which the record holds
+// the new objects. A scan that hit its bound reaches everything: the range of all user addresses.
 #include "runtime/record/regions.h"
 
 #include "runtime/common/arena.h"
@@ -26,8 +26,8 @@ uint64_t number_of(const Module* module) {
   return module == nullptr ? 0 : uint64_t{module->id} + 1;
 }
 
-// Two regions meet in an object if its key is the same: where only a piece of it is looked through
-// (stacks), the key alone stands for it.
+// Two regions meet in an object if its key is the same: if only a part of it is scanned (stacks),
+// the key alone represents it.
 TraceRange range_of(const ReachedObject& object) {
   const bool whole = object.from == object.key && object.to > object.from;
   return {object.key, whole ? object.to : object.key + 1};
@@ -99,7 +99,7 @@ void region_entry(Thread* self) {
   if (OpenRegion* const region = innermost(self)) ++region->calls;
 }
 
-// The function that called into the region returns without the region's end: it was left by a jump.
+// The function that called into the region returns without the region's end: a jump left it.
 void region_exit(Thread* self) {
   OpenRegion* region = innermost(self);
   while (region != nullptr && region->calls == 0) {

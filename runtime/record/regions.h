@@ -4,11 +4,11 @@
 
 namespace deadheat::runtime {
 
-inline constexpr size_t kMaxRegions = 16;  // nested deeper, a region reaches everything
+inline constexpr size_t kMaxRegions = 16;  // beyond this nesting depth, a region reaches everything
 
 struct OpenRegion {
   ReachedSet reached;
-  uint32_t calls = 0;  // entries of instrumented functions inside it, less exits
+  uint32_t calls = 0;  // entries of instrumented functions inside it, minus exits
 };
 
 // Function entry and exit while a region is open.

@@ -12,16 +12,16 @@ namespace deadheat::runtime {
 
 namespace {
 
-// A thread's first chunk is small, each further one twice as large: thousands of short threads fill
-// no disk, and long ones have few chunks. Every chunk defines its sites anew: at 1 MiB that is
-// below one percent.
+// A thread's first chunk is small, and each further one is twice as large: thousands of short
+// threads do not fill the disk, and long ones have few chunks. Every chunk defines its sites anew:
+// at 1 MiB that is below one percent.
 constexpr size_t kFirstChunk = 64 << 10;
 constexpr size_t kLargestChunk = 1 << 20;
 
 Lock list_lock;
 Thread* threads;
 uint64_t streams;
-uint64_t past_lost_stopped, past_lost_interrupted;  // of threads that are freed
+uint64_t past_lost_stopped, past_lost_interrupted;  // of freed threads
 
 size_t chunk_size(uint64_t sequence, size_t needed) {
   size_t size = kFirstChunk;
@@ -81,7 +81,7 @@ SiteSlot* Writing::site(Address pc) {
   if (pc == 0) return encoder.no_site();
   SiteSlot* const known = encoder.find(pc);
   if (known != nullptr) return known;
-  // A return address: the call lies before it.
+  // A return address: the call is before it.
   const Module* const module = find_module(pc - 1);
   if (module == nullptr) return encoder.define_label(pc, "code in no module");
   meta_module(*module);

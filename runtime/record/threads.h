@@ -1,4 +1,4 @@
-// The recorder's state of a thread, and the way every event takes to its chunk.
+// The recorder's state of a thread, and the path of every event to its chunk.
 #pragma once
 
 #include "runtime/common/thread.h"
@@ -17,20 +17,20 @@ struct alignas(64) Thread {
   SiteTables* tables = nullptr;
   dht_chunk_header* chunk = nullptr;
   uint64_t sequence = 0;                   // of the next chunk
-  uint64_t base_stamp = 0;                 // that the stream had reached before its next chunk
+  uint64_t base_stamp = 0;                 // reached by the stream before its next chunk
   Address stack_begin = 0, stack_end = 0;  // of its real stack
-  uint64_t sending_sequence = 0;           // where the stream stood when a call had published:
+  uint64_t sending_sequence = 0;           // the stream's position after a call had published:
   uint64_t sending_events = 0;             // chunk and events in it
   uint64_t lost_stopped = 0;
   uint64_t lost_interrupted = 0;
   OpenRegion regions[kMaxRegions];
-  Thread* previous = nullptr;  // in the list of all that are not freed
+  Thread* previous = nullptr;  // in the list of all threads not yet freed
   Thread* next = nullptr;
 };
 
-// The slow way: for one event, between a signal handler's and ours only one may write. Gives access
-// to a chunk with room, opening one where needed; nothing is recorded if ok() is false, and that is
-// counted.
+// The slow path: only one event, a signal handler's or the thread's, may be written at a time.
+// Gives access to a chunk with room, opening one if needed; if ok() is false, nothing is recorded,
+// and that is counted.
 class Writing {
  public:
   explicit Writing(Thread* self, size_t bytes = ChunkEncoder::kLongest);
@@ -50,8 +50,8 @@ class Writing {
 // thread leaves a hole in the dense stamps; a mark tells the reader that it means nothing.
 void put_stamped(Thread& self, SiteSlot* slot, TraceEvent event);
 
-// Writes a stamped event whose stamp is taken now. Where it acquires, the real operation is done;
-// where it releases, it is not.
+// Writes a stamped event with a new stamp. For an acquire, the real operation is complete; for a
+// release, it has not started.
 void record_event(Thread* self, Address pc, TraceEvent event);
 
 void find_own_stack(Thread& self);

@@ -1,5 +1,5 @@
-// The seam of runtime/common/blocking.h: what would block waits here, for the object's release, for
-// a time or for a thread's end.
+// Implements runtime/common/blocking.h: operations that would block wait here, for the object's
+// release, a deadline or a thread's end.
 #include "runtime/schedule/busy.h"
 #include "runtime/schedule/decision_log.h"
 

@@ -1,4 +1,4 @@
-// For the time that a thread is inside the mode: handlers of signals wait (signals.h).
+// Marks that a thread is inside the mode: signal handlers are deferred (signals.h).
 #pragma once
 
 #include "runtime/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// A thread that waits in the mode is at no cancellation point of libc's: it is woken, and the
-// interceptor that it is in asks whether it was cancelled.
+// A thread that waits in the mode is not at a libc cancellation point: it is woken, and its
+// interceptor checks for cancellation.
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/intercept/thread_table.h"
 #include "runtime/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// Virtual time. It moves when nobody can run (schedule.cc), and a little with every reading, more
-// the more often it is read: a loop that waits for a time to come ends.
+// Virtual time. It advances when no thread can run (schedule.cc), and slightly with every reading,
+// by more the more often it is read: a loop that waits for a time ends.
 #include <errno.h>
 #include <sched.h>
 #include <unistd.h>

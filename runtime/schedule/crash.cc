@@ -1,4 +1,4 @@
-// A crash says where it was, and then is the crash that it would have been.
+// Reports where a crash happened, then lets it take its normal course.
 #include <signal.h>
 #include <string.h>
 #include <ucontext.h>
@@ -19,7 +19,7 @@ void on_crash(int signal, siginfo_t*, void* context) {
   const auto* const state = static_cast<const ucontext_t*>(context);
   report_crash(self(), signal, static_cast<Address>(state->uc_mcontext.gregs[REG_RIP]));
   finish_reports();
-  // A fault happens again when we return; a signal that was sent must be sent again.
+  // A fault recurs when we return; a signal that was sent must be sent again.
   system_call(SYS_tgkill, process_id(), kernel_thread_id(), signal);
 }
 

@@ -91,7 +91,7 @@ void stop_decision_log() {
 
 namespace {
 
-// The execution is no longer the one that is followed: said once.
+// Reports once that the execution differs from the one that is followed.
 void compare(const Decision& record) {
   if (followed == nullptr || diverged) return;
   const Decision* const expected = followed_decision(logged);
@@ -114,7 +114,7 @@ uint64_t place_of(Address pc) {
 }
 
 void log_decision(const Thread& self, const Thread& chosen, size_t enabled) {
-  if (is_released()) return;  // what comes now does not repeat
+  if (is_released()) return;  // later decisions do not repeat
   Decision record;
   record.place = place_of(self.next.pc);
   record.object = self.next.object;

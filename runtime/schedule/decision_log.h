@@ -1,4 +1,4 @@
-// The log of decisions (abi/trial.md): written while the trial runs, in pages that survive it.
+// The decision log (abi/trial.md): written during the trial, in pages that survive it.
 #pragma once
 
 #include "runtime/schedule/strategy.h"
@@ -15,12 +15,12 @@ struct Decision {
 static_assert(sizeof(Decision) == 24);
 
 void start_decision_log();
-void stop_decision_log();  // a forked child does not write to its parent's
+void stop_decision_log();  // a forked child must not write to its parent's
 void log_decision(const Thread& self, const Thread& chosen, size_t enabled);
 uint64_t decisions_unlogged();
 uint64_t place_of(Address pc);
 
-// The log to follow; null past its end. What is logged is compared with it.
+// The log to follow; null past its end. Logged decisions are compared with it.
 const Decision* followed_decision(uint64_t index);
 uint64_t next_decision();  // index of the next record
 bool has_diverged();       // or there is nothing to follow

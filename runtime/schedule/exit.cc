@@ -1,8 +1,8 @@
-// The end of the process. In Java, the language of the paper, it ends with its last thread; here
-// the first who calls exit, or main when it returns, ends all others wherever they stand. So who is
-// about to exit is held back, in two of three trials, until nobody else can run: the others may be
-// on their way to the race. In the third it goes on, since a thread that still runs may race with
-// the handlers.
+// The end of the process. In Java, the paper's language, it ends with its last thread; here the
+// first call of exit, or main's return, ends all other threads wherever they are. So in two of
+// three trials, a thread about to exit is held back until no other can run: the others may be on
+// their way to the race. In the third it continues, since a running thread may race with the
+// handlers.
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/schedule/busy.h"
 #include "runtime/schedule/strategy.h"
@@ -16,7 +16,7 @@ namespace {
 
 bool registered;
 
-// The log of decisions has no coin: a trial that follows it knows the seed.
+// The decision log has no coin: a trial that follows it knows the seed.
 bool lingers() { return strategy == &serial || trial().seed % 3 != 0; }
 
 void linger(int, void*) {

@@ -17,7 +17,7 @@ Wanted is_point(const Thread* self, Address pc, bool always) {
   return {site || always || every_access(), site};
 }
 
-// A read that is no point, but may be what a loop waits with: then others must run.
+// A read that is not a point but may be what a loop waits with: then others must run.
 void note_read(Thread* self, Address address, Address pc) {
   if (self == nullptr || self->common.inside != 0 || self->common.critical != 0 || alone(*self))
     return;
@@ -84,8 +84,8 @@ void mode_before_range(Thread* self, Address pc, Address begin, size_t size, boo
   if (self == tls_self) access(begin, size, write, pc);
 }
 
-// The thread has done nothing since that could order its write before what others do now: who comes
-// to its own access races with it, but cannot come first.
+// Since its write the thread has done nothing that could order it before other threads' accesses: a
+// thread that reaches its own access races with it, but cannot come first.
 void mode_after_write(Thread* self, Address pc, Address begin, size_t size) {
   if (self != tls_self || !is_point(self, pc, false).site) return;
   const Next next = {.point = Point::kAccess,

@@ -1,5 +1,5 @@
-// The life of the process and its threads under the scheduler, and the events that matter to it:
-// who holds which lock. Clocks, stacks and memory are other modes' business.
+// The life of the process and its threads under the scheduler, and the events that concern it:
+// which thread holds which lock. Clocks, stacks and memory belong to other modes.
 #include "runtime/common/arena.h"
 #include "runtime/common/options.h"
 #include "runtime/common/print.h"
@@ -140,7 +140,7 @@ void on_lock(Thread* self, Address, Address lock, bool) {
 }
 void on_unlock(Thread* self, Address, Address lock, bool) { remove_lock(*self, lock); }
 
-// A use of a block beside its free is a race of the candidate like any other.
+// A use concurrent with the free of its block is a race of the candidate like any other.
 void on_free(Thread* self, Address pc, Address block, size_t size) {
   if (self->common.inside != 0 || self->common.critical != 0 || alone(*self) || !is_site(pc))
     return;
@@ -178,9 +178,9 @@ void on_region_end(Thread*, Address, const Address*, size_t) {}
 void on_ignore_begin(Thread*, bool, bool, bool) {}
 void on_ignore_end(Thread*, bool, bool, bool) {}
 void on_benign_race(Thread*, Address, size_t, const char*) {}
-Address thread_stack_end(Address) { return 0; }  // nobody asks what a region reaches
+Address thread_stack_end(Address) { return 0; }  // what a region reaches is not needed here
 Thread* on_signal_begin(Thread*) {
-  ++counts.signals;  // who sent it, and when, is not ours to decide
+  ++counts.signals;  // we do not decide when it is sent, or by whom
   return nullptr;
 }
 void on_signal_end(Thread*) {}

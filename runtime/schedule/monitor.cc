@@ -24,11 +24,11 @@ namespace {
 
 constexpr long kLookEvery_ms = 10;
 constexpr int kSleepingLooks = 3;
-// Looks at which it slept, though it ran in between: it waits by asking again and again.
+// Looks at which it slept, though it ran in between: it polls.
 constexpr int kNaps = 20;
-// In a sleep that ends by itself (the disk, the start of a thread or process while the system moves
-// others about; such a one took 30 ms and more under load), or in an unknown state: it is still not
-// waited for for ever, since it may be for a thread of ours (a file system in this process).
+// In a sleep that ends by itself (the disk, the start of a thread or process while the system
+// migrates others; one took 30 ms and more under load), or in an unknown state. It is still not
+// waited for indefinitely, since it may depend on a thread of ours (a file system in this process).
 constexpr int kStuckLooks = 100;
 constexpr uint64_t kSpinning_ns = 200'000'000;
 constexpr uint64_t kSpinningAgain_ns = 30'000'000;  // a program that spun once does so again
@@ -52,7 +52,7 @@ char state_of(uint32_t kernel_id) {
 }
 
 uint64_t used_ns(uint32_t kernel_id) {
-  if (kernel_id == 0) return 0;     // it has not started
+  if (kernel_id == 0) return 0;     // not started yet
   constexpr long kThreadSched = 6;  // CPUCLOCK_PERTHREAD_MASK | CPUCLOCK_SCHED of the kernel
   const long clock = static_cast<int32_t>(~kernel_id << 3 | kThreadSched);
   timespec time = {};
@@ -84,15 +84,15 @@ void run_beside(Thread& running, bool sleeps) {
   hand_on(running, false);
 }
 
-// The holder since its last point.
+// The holder's state since its last point.
 struct Watched {
   const Thread* thread = nullptr;
   uint64_t decisions = 0, first_ns = 0, last_ns = 0;
-  int asleep = 0, stuck = 0;  // looks in a row at which it had not run
+  int asleep = 0, stuck = 0;  // consecutive looks at which it had not run
   int naps = 0;
 };
 
-// Who joins a thread sleeps until the kernel is through with it, however long that takes.
+// A joining thread sleeps until the kernel has finished the other one, however long that takes.
 bool somebody_is_leaving() {
   for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state != State::kEnded) continue;
@@ -107,13 +107,13 @@ enum class Seen : uint8_t { kAtWork, kSleeps, kSpins };
 Seen watch_holder(const Thread& running, Watched& watched) {
   const uint64_t now_ns = used_ns(running.common.kernel_id);
   const char state = state_of(running.common.kernel_id);
-  // Asked last: who has come to a point by now sleeps because we have the lock.
+  // Checked last: a thread that has meanwhile reached a point sleeps because we hold the lock.
   if (watched.thread != &running || watched.decisions != decisions ||
       running.common.critical != 0) {
     watched = {&running, decisions, now_ns, now_ns};
     return Seen::kAtWork;
   }
-  const bool ran = now_ns != watched.last_ns || state == 'R';  // R: it will, when it gets a turn
+  const bool ran = now_ns != watched.last_ns || state == 'R';  // R: it will run when it gets a turn
   watched.last_ns = now_ns;
   watched.asleep = !ran && state == 'S' ? watched.asleep + 1 : 0;
   watched.stuck = ran ? 0 : watched.stuck + 1;
@@ -124,7 +124,7 @@ Seen watch_holder(const Thread& running, Watched& watched) {
   return now_ns - watched.first_ns >= patience ? Seen::kSpins : Seen::kAtWork;
 }
 
-// Those outside. Who waits only for a processor is on its way back.
+// Threads outside. A thread that waits only for a processor is about to return.
 void watch_outside() {
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread) {
     if (thread->state != State::kOutside) continue;

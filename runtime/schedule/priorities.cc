@@ -1,10 +1,10 @@
-// pct: probabilistic concurrency testing. Threads get random priorities, the highest enabled one
-// runs; at depth - 1 random points of the execution the running one falls below all. A thread that
-// only spins (yields, or comes to the same point again and again) falls too, or nobody would ever
-// do what it waits for.
+// pct: probabilistic concurrency testing. Threads get random priorities, and the highest enabled
+// one runs; at depth - 1 random points of the execution the running one falls below all others. A
+// thread that only spins (yields, or comes to the same point repeatedly) falls too; otherwise the
+// thread that it waits for would never run.
 //
-// pos: partial order sampling. Every event gets a random priority, the highest enabled one happens;
-// then those that conflict with it get new ones.
+// pos: partial order sampling. Every event gets a random priority, and the highest enabled one
+// happens; then those that conflict with it get new ones.
 #include "runtime/schedule/strategy.h"
 #include "runtime/schedule/trial.h"
 
@@ -12,7 +12,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-constexpr uint64_t kHigh = uint64_t{1} << 40;  // above all that a thread can fall to
+constexpr uint64_t kHigh = uint64_t{1} << 40;  // above all lowered priorities
 constexpr size_t kMaxDepth = 64;
 
 uint64_t changes[kMaxDepth];
@@ -64,7 +64,7 @@ Thread& choose_pos(const Choice& among, Thread& current) {
     Thread& other = *among.threads[i];
     if (&other != &best && conflicts(other.next, best.next)) other.priority = 0;
   }
-  best.priority = 0;  // its next event is another one
+  best.priority = 0;  // its next event is a new one
   return best;
 }
 

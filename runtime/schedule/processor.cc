@@ -53,7 +53,7 @@ INTERCEPT(int, pthread_getaffinity_np, (pthread_t thread, size_t size, cpu_set_t
   return 0;
 }
 
-// A program that pins its threads would take them away from each other.
+// A program that pins its threads would move them to different processors.
 INTERCEPT(int, sched_setaffinity, (pid_t task, size_t size, const cpu_set_t* set)) {
   return pinned ? 0 : REAL(sched_setaffinity)(task, size, set);
 }

@@ -1,5 +1,5 @@
-// The strategies without a plan: random (any enabled thread, at every point) and serial (nobody is
-// interrupted; the oldest goes on when somebody blocks).
+// The strategies without a plan: random (any enabled thread, at every point) and serial (no
+// interruption; when a thread blocks, the oldest continues).
 #include "runtime/schedule/release.h"
 #include "runtime/schedule/trial.h"
 

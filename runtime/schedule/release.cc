@@ -1,11 +1,11 @@
-// A thread that stands in our scheduler does not hang. So a trial that is not over after its
-// `patience` lets everybody go: nobody is held back any more, accesses are no points, the threads
-// take turns as on one fair processor, and time passes at least as fast as on the wall. A program
-// that ends now did not hang. One that goes on for its `grace` hangs by itself, and only then is
-// that said: if each thread that could run had its turns meanwhile. Else the scheduler is at fault
-// and says nothing; the host ends the trial, which then shows nothing.
+// A thread that is stopped by our scheduler does not hang. So a trial that has not ended after its
+// `patience` releases all threads: none is held back any more, accesses are no longer points,
+// threads take turns as on one fair processor, and time passes at least as fast as real time. A
+// program that ends now did not hang. A program that continues for its `grace` hangs by itself, and
+// a hang is reported only if each runnable thread had its turns meanwhile. Otherwise the scheduler
+// may be the cause and reports nothing; the host ends the trial, which is then inconclusive.
 //
-// What comes after the release does not repeat: it begins at a time, not at a decision.
+// Events after the release do not repeat: it begins at a time, not at a decision.
 #include "runtime/schedule/release.h"
 
 #include "runtime/schedule/report.h"
@@ -20,7 +20,7 @@ constexpr uint64_t kMostOfALook_ns = 20 * kMillisecond;  // looks come every 10 
 
 bool everybody_goes;
 uint64_t started_ns, looked_ns;
-uint64_t free_ns;    // since the release, without the time in which no processor was to be had
+uint64_t free_ns;    // since the release, excluding time without a processor
 uint64_t holder_ns;  // processor time of the holder at the last look
 
 uint64_t wall_ns() {

@@ -10,6 +10,6 @@ void start_release_clock();
 
 // --- Under schedule_lock.
 Thread& fair_choice(const Choice& among, Thread& current);
-void look_at_the_time();  // by the monitor, at every look
+void look_at_the_time();  // called by the monitor, at every look
 
 }  // namespace deadheat::runtime

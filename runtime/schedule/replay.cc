@@ -1,5 +1,5 @@
-// replay: the decisions of an earlier trial, read back one by one. Where the execution is no longer
-// the same it says so (decision_log.cc) and goes on at random.
+// replay: the decisions of an earlier trial, read back one by one. If the execution diverges it
+// reports that (decision_log.cc) and continues at random.
 #include "runtime/schedule/decision_log.h"
 #include "runtime/schedule/report.h"
 
@@ -37,7 +37,7 @@ bool arrives(Thread& self) {
 
 }  // namespace
 
-// Chance left its mark on who was chosen by it, when it next ran.
+// A random choice is recorded in the next decision of the chosen thread.
 Thread& replay_one(const Choice& among) {
   for (uint64_t i = next_decision(); !has_diverged(); ++i) {
     const Decision* const record = followed_decision(i);

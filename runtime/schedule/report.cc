@@ -20,7 +20,7 @@ namespace {
 constexpr int kStuckStatus = 75;
 
 char line_buffer[64 << 10];
-FlatSet told;  // pairs of pcs and who went first
+FlatSet told;  // pairs of pcs and which thread went first
 uint64_t races;
 bool finished;
 
@@ -82,12 +82,12 @@ void put_location(Text& out, Address address) {
   object.close();
 }
 
-// Stands in our hook: the frames of the runtime are left out by raw_stack, but the innermost one
-// must be the access itself.
+// The thread is inside our hook: raw_stack omits the runtime's frames, but the innermost frame must
+// be the access itself.
 void trim(Thread& thread) {
   size_t from = 0;
   while (from < thread.depth && thread.stack[from] != thread.next.pc) ++from;
-  if (from == thread.depth) {  // the unwinder lost its way
+  if (from == thread.depth) {  // unwinding failed
     thread.stack[0] = thread.next.pc;
     thread.depth = thread.next.pc == 0 ? 0 : 1;
     return;
@@ -126,7 +126,7 @@ int64_t owner_of(Address lock) {
   return -1;
 }
 
-// Who is on its way cannot describe its stack: the last point that it came to stands for it.
+// A moving thread cannot describe its stack: its last point is used.
 bool stands(const Thread& thread) {
   if (&thread == tls_self) return true;
   return thread.state == State::kBlocked && &thread != holder;
@@ -219,8 +219,8 @@ void report_race(Thread& arrived, Thread& held, bool arrived_first) {
 
 namespace {
 
-// Every thread that has not ended and for whose stack the line has room: the stop is told in any
-// case, the threads left out are counted.
+// All threads that have not ended and whose stacks fit into the line: the stop is always reported,
+// and omitted threads are counted.
 void put_waiters(Text& line) {
   line << '[';
   bool first = true;
@@ -238,7 +238,7 @@ void put_waiters(Text& line) {
   }
 }
 
-// `pid`, `decision` and `threads` are those of "deadlock" and of "hang" alike.
+// "deadlock" and "hang" share the members `pid`, `decision` and `threads`.
 [[noreturn]] void end_stuck(const char* what, const char* words) {
   constexpr size_t kRoomForTheEnd = 8;
   Text line(line_buffer, sizeof line_buffer - kRoomForTheEnd);

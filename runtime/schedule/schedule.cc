@@ -23,16 +23,16 @@ const Strategy* strategy = &race_directed;
 
 namespace {
 
-// A held-back thread is let go after so many decisions of others: they may be spinning until it
-// does something (the paper's livelock breaker; counted, so that the same seed does the same).
+// A held-back thread is released after this many decisions of others: they may be spinning until it
+// acts (the paper's livelock breaker; counted rather than timed, so that a seed is reproducible).
 constexpr uint64_t kPatience = 10000;
 constexpr uint64_t kPatienceAtExit = 1000;     // others may run for ever
-constexpr uint64_t kPatienceWithYields = 200;  // they spin, and say so
-constexpr uint64_t kYieldsOfJump = 4;          // or wait for times to come
+constexpr uint64_t kPatienceWithYields = 200;  // they spin, and say so by yielding
+constexpr uint64_t kYieldsOfJump = 4;          // or wait for deadlines
 uint64_t yields;
 
-// What is done takes time, also where nobody reads a clock: or who works without a pause would keep
-// those asleep who are to end it. About what a decision costs us.
+// Actions take time, even if no thread reads a clock: otherwise a thread that works without a pause
+// would keep those asleep that are to end it. About the cost of a decision.
 constexpr uint64_t kDecision_ns = 10'000;
 
 enum Turn : uint32_t { kWait, kRun, kDescribe };
@@ -52,16 +52,16 @@ void set_turn(Thread& thread, Turn turn) {
   futex_wake(&thread.turn);
 }
 
-// Not without an end: a wait that has none goes on after a handler that was installed with
-// SA_RESTART, and the signal, kept for when the thread is out of here, would never be looked at.
-// And one may come right before the call.
+// With a time limit, because an unlimited wait resumes after a handler that was installed with
+// SA_RESTART, and the deferred signal would never be handled. A signal may also arrive just before
+// the call.
 void futex_wait_a_while(uint32_t* word, uint32_t value, long time_ns) {
   const timespec time = {0, time_ns};
   system_call(SYS_futex, reinterpret_cast<long>(word), FUTEX_WAIT_PRIVATE, value,
               reinterpret_cast<long>(&time));
 }
 
-// Who has the lock may be waiting for this thread to describe its stack: it is not waited for.
+// The lock's holder may be waiting for this thread to describe its stack: do not wait for it.
 void wait_for_turn_or_signal(Thread& self) {
   if (!self.common.signal_waits) {
     futex_wait_a_while(&self.turn, kWait, 200'000'000);
@@ -105,8 +105,8 @@ uint64_t patience_with_yields() {
   return kPatienceWithYields * (trial().seed % 4 == 1 ? kPatientTrial : 1);
 }
 
-// A site that is passed thousands of times, each time in vain, is not waited at for as long each
-// time: the trial would not end.
+// A site that is passed thousands of times, each time in vain, gets less patience each time:
+// otherwise the trial would not end.
 uint64_t in_vain;
 uint64_t shortened(uint64_t patience) {
   constexpr uint64_t kHalvings = 5;
@@ -132,8 +132,8 @@ void gather(Choice& choice) {
   }
 }
 
-// A sleep orders nothing: as long as somebody sleeps who has not had its turn since the thread was
-// held back, that time passes does not mean that it is waited for in vain.
+// A sleep orders nothing: as long as a sleeping thread has not had its turn since the thread was
+// held back, passing time does not mean that the wait is in vain.
 bool all_had_their_turn(const Thread& held) {
   for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
     if (thread->state == State::kBlocked && thread->deadline_ns != kForever &&
@@ -142,8 +142,8 @@ bool all_had_their_turn(const Thread& held) {
   return true;
 }
 
-// Nobody can run now, or who can only waits in a loop: the clock goes to the next time that
-// somebody waits for.
+// No thread can run, or runnable ones only wait in a loop: the clock advances to the next
+// deadline.
 bool advance_time() {
   uint64_t next = kForever;
   for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
@@ -154,6 +154,20 @@ bool advance_time() {
   for (Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
     if (thread->held_back && !all_had_their_turn(*thread)) thread->yields_before += kYieldsOfJump;
   return true;
+}
+
+// The next that time would bring is a wait that gives up after more than a second (not a sleep): it
+// would do so only because somebody is held back, as no system keeps a thread that can run from
+// running for so long. What the program then does is not the race's doing.
+bool would_give_up() {
+  constexpr uint64_t kPlausible_ns = 1'000'000'000;
+  const Thread* next = nullptr;
+  for (const Thread* thread = threads; thread != nullptr; thread = thread->next_thread)
+    if (thread->state == State::kBlocked && thread->deadline_ns != kForever &&
+        (next == nullptr || thread->deadline_ns < next->deadline_ns))
+      next = thread;
+  return next != nullptr && next->next.point != Point::kSleep &&
+         next->deadline_ns > virtual_ns + kPlausible_ns;
 }
 
 // All who could run go round in circles. They get some more rounds after time has passed.
@@ -172,7 +186,7 @@ void gather_held(Choice& choice, bool leaving) {
       choice.threads[choice.count++] = thread;
 }
 
-// Line 26 of Algorithm 1: all that could run are held back.
+// Line 26 of Algorithm 1: all runnable threads are held back.
 bool let_one_go(Choice& choice) {
   gather_held(choice, false);
   if (choice.count == 0) gather_held(choice, true);
@@ -194,9 +208,9 @@ void report_meetings(Thread& chosen) {
       report_race(chosen, *other, chosen.next.done || !other->next.done);
 }
 
-// Who goes on; null: nobody can now. While threads are outside they may come back soon, and nobody
-// is woken before his time or let go for lack of others, until the monitor finds that it takes too
-// long (`patient` false). Ends the process in a deadlock.
+// Chooses the next thread; null: none can run now. While threads are outside they may return soon:
+// no thread is woken before its deadline, or released because no others can run, until the monitor
+// finds that this takes too long (`patient` false). Ends the process in a deadlock.
 Thread* choose_next(Thread& self, bool patient) {
   static Choice choice;
   for (;;) {
@@ -216,7 +230,9 @@ Thread* choose_next(Thread& self, bool patient) {
     Waiting waiting;
     count_waiting(waiting);
     if (waiting.alive == 0 || (waiting.soon_back > 0 && patient)) return nullptr;
-    if (world_answers(waiting) || advance_time() || let_one_go(choice)) continue;
+    if (world_answers(waiting) || (would_give_up() && let_one_go(choice)) || advance_time() ||
+        let_one_go(choice))
+      continue;
     if (waiting.outside > 0) return nullptr;
     if (waiting.fd_count > 0) {
       await_world(waiting, 20);
@@ -283,7 +299,7 @@ void point_at(Thread& self, const Next& next, bool at_site) {
   const Busy busy(self);
   schedule_lock.lock();
   self.next = next;
-  if (self.state != State::kRunning) {  // it ran beside us, and is back
+  if (self.state != State::kRunning) {  // it ran concurrently, and has returned
     take_turn(self);
     schedule_lock.lock();
   }

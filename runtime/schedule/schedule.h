@@ -1,9 +1,9 @@
-// One thread at a time: who has the baton runs until its next point, where the strategy chooses who
-// goes on (docs/design/schedule.md).
+// One thread at a time: the baton's holder runs until its next point, where the strategy chooses
+// the next thread (docs/design/schedule.md).
 //
-// All state is under schedule_lock. A thread waits on its own futex word (`turn`) until it is
-// chosen. Threads that the OS runs beside the scheduled one (outside) touch the state only under
-// the lock.
+// schedule_lock protects all state. A thread waits on its own futex word (`turn`) until it is
+// chosen. Threads that the OS runs concurrently with the scheduled one (outside) touch the state
+// only under the lock.
 #pragma once
 
 #include "runtime/common/blocking.h"
@@ -15,11 +15,11 @@ enum class State : uint8_t {
   kReady,    // could run
   kRunning,  // has the baton
   kBlocked,  // waits for `object`, for `deadline_ns`, or for another thread's end
-  kOutside,  // in a call that waits for the world, or taken for such by the monitor
+  kOutside,  // in a call that waits for the outside world, or considered so by the monitor
   kEnded
 };
 
-// What a thread is about to do.
+// A thread's next action.
 struct Next {
   Point point = Point::kStart;
   Address pc = 0;
@@ -27,12 +27,12 @@ struct Next {
   size_t size = 0;  // accesses: bytes from `object` on
   bool write = false, atomic = false, freed = false;
   bool lock = false;   // takes one: reads its first byte, if somebody writes or frees it
-  bool done = false;   // the access has happened; the thread stands right behind it
-  uint16_t flags = 0;  // of the log of decisions
+  bool done = false;   // the access has happened; the thread is directly after it
+  uint16_t flags = 0;  // of the decision log
 };
 
-// Whether a thread goes round in circles: it comes to the same few places for the same objects
-// again and again, as who waits for something in a loop does. Counted, not timed: the same in every
+// Detects that a thread spins: it comes to the same few places for the same objects
+// repeatedly, like a thread waiting in a loop. Counted, not timed: the same in every
 // run.
 class Circle {
  public:
@@ -68,36 +68,36 @@ struct Thread {
   State state = State::kReady;
   uint32_t turn = 0;  // futex word: see Turn
   Next next;
-  bool at_site = false;     // in front of an access of the candidate
+  bool at_site = false;     // before an access of the candidate
   bool held_back = false;   // by the strategy
   bool leaves = false;      // held back because it ends the process
   uint64_t held_since = 0;  // decision number
   uint64_t yields_before = 0;
-  uint64_t time_came = 0;  // decision number: when a time that it waited for last came
-  Circle points;           // that it came to
-  Circle reads;            // that are no points, of plain or volatile memory
+  uint64_t time_came = 0;  // decision number: when its last deadline passed
+  Circle points;           // places that it came to
+  Circle reads;            // reads that are not points, of plain or volatile memory
   uint64_t deadline_ns = kForever;
   Woken woken = Woken::kReleased;
   bool waits = false;           // for `next.object`, in kBlocked
-  Thread* waits_for = nullptr;  // its end
-  int fd = -1;                  // kBlocked: until it has one of `events`
+  Thread* waits_for = nullptr;  // for its end
+  int fd = -1;                  // kBlocked: until one of `events` is available
   short events = 0;
   const char* outside_name = nullptr;
-  uint32_t outside_looks = 0;  // how often the monitor found it there
+  uint32_t outside_looks = 0;  // how many times the monitor found it there
   uint64_t outside_ns = 0;     // processor time, at the last look
   uint64_t priority = 0;       // pct, pos
-  uint64_t turns = 0;          // that it got, since everybody was let go
+  uint64_t turns = 0;          // turns since all threads were released
 
   Address held[kMaxHeld];  // locks
   uint32_t held_count = 0;
-  Address stack[kMaxFrames];  // innermost first; filled when asked for
+  Address stack[kMaxFrames];  // innermost first; filled on request
   size_t depth = 0;
   Address creation_pc = 0;
   Thread* next_thread = nullptr;
 };
 
 extern Lock schedule_lock;
-extern Thread* threads;      // all that have not been joined, in order of creation
+extern Thread* threads;      // all not yet joined, in order of creation
 extern Thread* holder;       // of the baton; null while only threads outside run
 extern uint64_t decisions;   // so far
 extern uint64_t virtual_ns;  // since the start
@@ -111,32 +111,32 @@ extern Counts counts;
 // --- Under schedule_lock.
 bool is_enabled(const Thread& thread);  // and not held back
 void wake(Thread& thread, Woken how);
-void let_go(Thread& thread);  // is no longer held back
+void let_go(Thread& thread);  // ends its being held back
 void count_yield();
-// Gives the baton to whom the strategy chooses; true: the caller has it again.
+// Gives the baton to the strategy's choice; true: the caller has it again.
 bool hand_on(Thread& self, bool patient = true);
-// The same, and waits for it. Unlocks.
+// The same, then waits for it. Unlocks.
 void pass_baton(Thread& self);
-// A thread that ran beside the scheduled one wants to be scheduled again. Unlocks.
+// A thread that ran concurrently wants to be scheduled again. Unlocks.
 void take_turn(Thread& self);
 void forget_thread(Thread& thread);
-// A stack of the thread, by itself.
+// The thread describes its own stack.
 void ask_for_stack(Thread& thread);
 
 // --- Without it.
 void point_at(Thread& self, const Next& next, bool at_site);
-void hold_until_last(Thread& self, const Next& next);  // until nobody else can run
-bool alone(const Thread& self);                        // nobody else is alive
+void hold_until_last(Thread& self, const Next& next);  // until no other thread can run
+bool alone(const Thread& self);                        // no other thread is alive
 void thread_created(Thread& thread);
 void thread_started(Thread& self);
 void thread_ended(Thread& self);
 void only_thread(Thread& self);  // after a fork, in the child
 void describe_stack(Thread& self);
-bool is_readable(const Thread& thread);  // its descriptor has what it waits for
+bool is_readable(const Thread& thread);  // its descriptor has the awaited events
 void count_outside(const char* name);
 void start_monitor();
-char state_of(uint32_t kernel_id);     // as the kernel sees it: R, S, D, ...
-uint64_t used_ns(uint32_t kernel_id);  // the processor time that it has used
+char state_of(uint32_t kernel_id);     // as in /proc: R, S, D, ...
+uint64_t used_ns(uint32_t kernel_id);  // processor time used
 void linger_at_exit();
 void monitor_after_fork();
 void start_clock();
@@ -146,7 +146,7 @@ void never_created(Thread& thread);
 
 // Whether the code at pc (a return address) is one of the candidate's (sites.cc).
 bool is_site(Address pc);
-void plug_sites();  // of the modules that are loaded by now
+void plug_sites();  // in the currently loaded modules
 uint64_t sites_on();
 uint64_t sites_off();
 uint64_t sites_dropped();

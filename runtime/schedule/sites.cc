@@ -1,4 +1,4 @@
-// The candidate's sites, and switching off all others.
+// The candidate's sites; switches off all others.
 #include <link.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-Address sites[kMaxSites];  // return addresses of the hooks' calls, sorted
+Address sites[kMaxSites];  // return addresses of the hook calls, sorted
 size_t site_count;
 uint64_t dropped;  // by this table: a module may be loaded more than once
 uint64_t off;
@@ -20,8 +20,8 @@ bool starts(const char* name, const char* start) {
   return strncmp(name, start, strlen(start)) == 0;
 }
 
-// Hooks that only look. Atomics do the program's work, and volatile accesses may be what a loop
-// spins on; so may plain reads, in a program that was seen to spin.
+// Hooks that only observe. Atomics do the program's work, and a loop may spin on volatile accesses,
+// or on plain reads in a program that was seen to spin.
 bool only_looks(const char* name) {
   if (trial().spins && (starts(name, "__tsan_read") || starts(name, "__tsan_unaligned_read")))
     return false;

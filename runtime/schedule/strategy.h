@@ -1,4 +1,4 @@
-// A strategy chooses who runs next. Each is a page; all of its randomness comes from one seed.
+// A strategy chooses which thread runs next. All of its randomness comes from one seed.
 #pragma once
 
 #include "abi/trial.h"
@@ -6,7 +6,7 @@
 
 namespace deadheat::runtime {
 
-inline constexpr size_t kMaxChoice = 4096;  // enabled threads that are looked at
+inline constexpr size_t kMaxChoice = 4096;  // enabled threads considered
 
 struct Choice {
   Thread* threads[kMaxChoice];
@@ -17,13 +17,13 @@ struct Strategy {
   const char* name;
   bool every_access;  // may switch at each instrumented access
   void (*start)(uint64_t seed);
-  // One of `among`, which is not empty.
+  // Returns one of `among`, which is not empty.
   Thread& (*choose)(const Choice& among, Thread& current);
-  // The thread stands in front of an access of the candidate. True: hold it back.
+  // The thread is before an access of the candidate. True: hold it back.
   bool (*arrives)(Thread& self);
 };
 
-bool every_access();  // of the strategy, or of the one that is replayed
+bool every_access();  // of the strategy, or of the replayed one
 const Strategy* find_strategy(const char* name);
 extern const Strategy* strategy;
 
@@ -31,15 +31,15 @@ extern const Strategy* strategy;
 DHT_STRATEGIES(DEADHEAT_STRATEGY)
 #undef DEADHEAT_STRATEGY
 
-// It yields, or comes to the same point again and again: others must run, or it may do so for ever.
+// It yields, or comes to the same point repeatedly: others must run, or it may do so for ever.
 bool spins(const Thread& current);
 
-// Where chance, not a choice, decides (who is let go, who is woken): what the followed log says.
+// The followed log's answer where chance decides (which thread is released or woken).
 Thread& replay_one(const Choice& among);
-bool replays_spurious();  // the wait that comes now
+bool replays_spurious();  // for the current wait
 
-// Line 2 of the paper's Algorithm 2. Both atomic, or both taking a lock: no data race, but an order
-// to try.
+// Line 2 of the paper's Algorithm 2. If both are atomic, or both acquire a lock: not a data race,
+// but an order to try.
 inline bool would_race(const Next& a, const Next& b) {
   return a.object < b.object + b.size && b.object < a.object + a.size &&
          (a.write || b.write || (a.lock && b.lock));
@@ -51,9 +51,9 @@ uint64_t random_below(uint64_t bound);
 bool coin();
 void seed_numbers(uint64_t seed);
 
-// POSIX lets a wait end for no reason. In every fourth trial one in sixteen does: often enough to
-// find an `if` that should be a `while`, and three quarters of the trials show nothing but what
-// libc does.
+// POSIX allows spurious wakeups. In every fourth trial one wait in sixteen has one: often enough to
+// find an `if` that should be a `while`, while three quarters of the trials show only libc's
+// behaviour.
 bool wakes_spuriously();
 
 inline Thread& random_thread(const Choice& among) {

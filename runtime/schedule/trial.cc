@@ -41,7 +41,7 @@ void add_site(char* line) {
   copy(site.path, line);
 }
 
-// What abi/trial.h calls the type of a key decides how its value is read.
+// The type of a key in abi/trial.h determines how its value is read.
 #define DEADHEAT_TAKE_text(field) copy(asked.field, rest)
 #define DEADHEAT_TAKE_number(field) \
   asked.field = static_cast<decltype(asked.field)>(number(rest, 10))

@@ -1,4 +1,4 @@
-// The trial that this process is (abi/trial.md); a member for each key of abi/trial.h.
+// The trial request of this process (abi/trial.md), with a member for each key of abi/trial.h.
 #pragma once
 
 #include <stdint.h>
@@ -20,8 +20,8 @@ struct Trial {
   char strategy[32] = "race_directed";
   uint64_t seed = 1;
   uint64_t depth = 0, length = 0;
-  uint64_t patience = 0, grace = 0;  // ms, release.cc; 0: nobody is ever released
-  int64_t cpu = -1;                  // where to run; below 0: where it started
+  uint64_t patience = 0, grace = 0;  // ms, release.cc; 0: no release
+  int64_t cpu = -1;                  // processor to run on; below 0: the current one
   bool stop_at_race = false;
   bool spins = false;  // the program waits with plain reads: their hooks stay on
   char decisions[1024] = {};
@@ -31,7 +31,7 @@ struct Trial {
   uint64_t sites_dropped = 0;  // beyond kMaxSites
 };
 
-void read_trial();  // ends the process if there is none, or it makes no sense
+void read_trial();  // ends the process if it is missing or invalid
 const Trial& trial();
 
 }  // namespace deadheat::runtime

@@ -10,7 +10,7 @@ namespace {
 
 constexpr uint32_t kGoneAfterLooks = 2;
 
-// Calls on it return at once (EAGAIN).
+// Whether calls on it return at once (EAGAIN).
 bool never_blocks(int fd) {
   const long flags = system_call(SYS_fcntl, fd, F_GETFL);
   return flags >= 0 && (flags & O_NONBLOCK) != 0;
@@ -22,8 +22,8 @@ bool has_events(int fd, short events) {
 }
 
 // Several threads may wait for one descriptor (a pipe with one byte in it is a lock): all are
-// woken, and the first takes what there is. The others wait again, here and not in the kernel,
-// where they would keep the baton until the monitor sees it.
+// woken, and the first takes the data. The others wait again, here and not in the kernel, where
+// they would keep the baton until the monitor notices.
 Woken await_descriptor(Thread& self, int fd, short events, uint64_t deadline_ns) {
   for (;;) {
     schedule_lock.lock();
@@ -40,7 +40,7 @@ Woken await_descriptor(Thread& self, int fd, short events, uint64_t deadline_ns)
 
 bool is_readable(const Thread& thread) { return has_events(thread.fd, thread.events); }
 
-// Asked with every decision: many descriptors with one call.
+// Checked with every decision: many descriptors with one call.
 void wake_readable() {
   constexpr size_t kAtOnce = 64;
   pollfd fds[kAtOnce];
@@ -60,7 +60,7 @@ void wake_readable() {
   }
 }
 
-// A handler of a signal waits for the thread to come out of here.
+// A signal handler waits for the thread to leave this wait.
 void take_signal(Thread& self) {
   if (self.common.signal_waits && self.state == State::kBlocked) wake(self, Woken::kInterrupted);
 }
@@ -79,7 +79,7 @@ void count_waiting(Waiting& waiting) {
   }
 }
 
-// Nobody can run, nobody is outside, no time will come: but a signal may be on its way.
+// No thread can run, none is outside, and no deadline will pass: but a signal may be on its way.
 bool signal_comes(Thread& self) {
   for (int i = 0; i < 20; ++i) {
     schedule_lock.unlock();
@@ -92,9 +92,9 @@ bool signal_comes(Thread& self) {
   return false;
 }
 
-// The other end of a descriptor may be another process, which is not to find that hours went by
-// before it answered. If it never answers, both ends are here: looked at more rarely. Those who
-// come back from outside wait for the lock meanwhile.
+// The other end of a descriptor may be another process, for which virtual hours must not pass
+// before it answers. If it never answers, both ends are in this process: check less often. Threads
+// that return from outside wait for the lock meanwhile.
 bool world_answers(Waiting& waiting) {
   constexpr int kAnswer_ms = 1;
   constexpr uint32_t kSilences = 20, kEvery = 64;
@@ -106,7 +106,7 @@ bool world_answers(Waiting& waiting) {
   return answers;
 }
 
-// What the world may change: descriptors, a signal.
+// Waits for external changes: descriptors, a signal.
 void await_world(Waiting& waiting, int time_ms) {
   schedule_lock.unlock();
   system_call(SYS_poll, reinterpret_cast<long>(waiting.fds), static_cast<long>(waiting.fd_count),

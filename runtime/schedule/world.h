@@ -1,4 +1,4 @@
-// What is not ours to schedule: descriptors whose other end may be anybody's, calls that wait in
+// What we cannot schedule: descriptors whose other end may be in any process, calls that wait in
 // the kernel, signals.
 #pragma once
 
@@ -15,7 +15,7 @@ struct Waiting {
 };
 
 // --- Under schedule_lock.
-void wake_readable();                // those whose descriptors have what they wait for
+void wake_readable();                // threads whose descriptors have the awaited events
 bool is_gone(const Thread& thread);  // outside, and not expected back soon
 void count_waiting(Waiting& waiting);
 bool world_answers(Waiting& waiting);

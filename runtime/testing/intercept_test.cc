@@ -1,5 +1,5 @@
-// Runs each case of intercept_cases in a process of its own and compares its events with those that
-// it announces.
+// Runs each case of intercept_cases in its own process and compares its events with the expected
+// ones.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -68,7 +68,7 @@ Events events_of(const std::string& text) {
       names[words.at(3)] = words[2];
       continue;
     }
-    // Objects that the runtime makes up (of descriptors, signals, exit handlers) are numbered.
+    // Objects created by the runtime (for descriptors, signals, exit handlers) are numbered.
     if (words[1] == "happens_before" && words.at(2).starts_with("0x") && !names.contains(words[2]))
       names[words[2]] = "o" + std::to_string(++numbered);
     bool unnamed = false;
@@ -106,7 +106,7 @@ TEST_P(Intercept, MakesTheEventsThatItAnnounces) {
   EXPECT_EQ(text_of(events_of(seen.text)), text_of(events_of(expected.text))) << seen.text;
 }
 
-// A finding changes the status, however the program ends; what it had not written yet is written.
+// A finding changes the status, however the program ends; unwritten output is still written.
 TEST(ExitCode, ReplacesTheProgramsOwn) {
   setenv("DEADHEAT_LOG_EXIT", "66", 1);
   for (const char* const way : {"return", "exit", "_exit", "quick_exit", "pthread_exit"}) {

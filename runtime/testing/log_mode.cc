@@ -1,7 +1,7 @@
 // A mode for tests: each event is a line of text, "THREAD EVENT ARGUMENTS", written with one call
-// to the descriptor in DEADHEAT_LOG_FD. It keeps no state of memory or clocks. Lines go out
-// between log_begin() and log_end() only (also called by the program under test), because libc and
-// the linker make events before main.
+// to the descriptor in DEADHEAT_LOG_FD. It keeps no state of memory or clocks. Lines are written
+// only between log_begin() and log_end() (which the program under test may also call), because libc
+// and the linker cause events before main.
 #include <stdlib.h>
 
 #include "runtime/common/arena.h"
@@ -25,7 +25,7 @@ int log_fd = -1;
 bool logging;
 uint32_t threads = 0;
 int exit_code = -1;
-char process = 'T';  // 'C' in a forked child: its lines and its parent's come in any order
+char process = 'T';  // 'C' in a forked child: its lines and its parent's interleave arbitrarily
 
 class Line {
  public:
@@ -240,7 +240,7 @@ void on_benign_race(Thread* thread, Address begin, size_t size, const char*) {
 extern "C" {
 DEADHEAT_EXPORT void __deadheat_log_begin() { deadheat::runtime::logging = true; }
 DEADHEAT_EXPORT void __deadheat_log_end() { deadheat::runtime::logging = false; }
-// A line of the program's own, to tell the events of its steps apart.
+// A line of the program's own, to separate the events of its steps.
 DEADHEAT_EXPORT void __deadheat_log_mark(const char* text) {
   deadheat::runtime::Line(deadheat::runtime::self(), "mark").word(text);
 }

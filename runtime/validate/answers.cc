@@ -11,7 +11,7 @@ void put(T& to, T value) {
   __atomic_store_n(&to, value, __ATOMIC_RELAXED);
 }
 
-// A reader takes an answer only if the revision was even and is still the same.
+// A reader accepts an answer only if the revision was even and has not changed.
 class Writing {
  public:
   explicit Writing(dhv_job& slot) : slot_(slot) {

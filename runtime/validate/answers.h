@@ -1,4 +1,4 @@
-// A job as the program keeps it, and its answer in the page. With state_lock held.
+// A job in the program's memory, and its answer in the page. With state_lock held.
 #pragma once
 
 #include "runtime/validate/jobs.h"
@@ -22,7 +22,7 @@ struct Watch {
 struct Job {
   uint32_t slot = 0, serial = 0;
   bool active = false;
-  bool steered = false;  // once a serial
+  bool steered = false;  // once per serial
   bool promoted = false;
   uint32_t candidate = 0, order = 0, tau_us = 0, bound_ms = 0;
   uint32_t sites[2] = {};
@@ -33,10 +33,10 @@ struct Job {
   Watch watch;
 };
 
-// A thread that is held back in front of its access.
+// A thread that is held back before its access.
 struct Pause {
   bool active = false, matched = false;
-  uint32_t done = 0;  // the other side's access was made; a futex
+  uint32_t done = 0;  // the other side's access has been made; a futex
   uint32_t turn = 0, serial = 0, thread = 0, kernel_id = 0, role = 0, tau_us = 0;
   Range bytes = {};
 };
@@ -48,7 +48,7 @@ struct Met {
 };
 
 void start_answer(Job& job);
-void answer(Job& job, uint32_t outcome, const Met& met);  // if it is stronger than what was said
+void answer(Job& job, uint32_t outcome, const Met& met);  // if it is stronger than the previous one
 void note_progress(Job& job, uint32_t seen);
 void note_wait(Job& job, uint32_t waited_us);
 

@@ -12,7 +12,7 @@ constexpr uint64_t kSecondNs = 1'000'000'000, kMillion = 1'000'000;
 uint64_t start_ns, start_cycles;
 uint64_t wait_ns, slow_cycles;
 
-// Of all threads together, against the time that passed: a program with many threads gets no more.
+// For all threads together, relative to elapsed time: a program with many threads gets no more.
 uint64_t spent_ns(uint64_t now) {
   const uint64_t passed_cycles = cycles() - start_cycles, passed_ns = now - start_ns;
   const double per_cycle =

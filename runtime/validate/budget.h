@@ -1,5 +1,5 @@
-// The budget of validation: the share of the time that slow paths and waits may take, and the
-// longest that a thread is held back in a second. A wait is charged before it begins.
+// The budget of validation: the share of time that slow paths and waits may take, and the longest
+// time per second for which a thread is held back. A wait is charged before it begins.
 #pragma once
 
 #include "runtime/validate/thread.h"

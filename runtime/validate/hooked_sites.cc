@@ -21,7 +21,7 @@ namespace {
 constexpr size_t kMaxBytes = 64 << 20;
 constexpr uint32_t kMaxPlaces = 1 << 20;
 
-// A line of the file, while its module is not loaded yet: it stays readable for good.
+// A line of the file, kept because its module may be loaded later.
 struct Place {
   uint32_t site;
   Address offset;
@@ -48,7 +48,7 @@ bool read_text(const char* path) {
   return text_size != 0 && text_size < kMaxBytes - 1;
 }
 
-// "list FINGERPRINT SITES PAIRS PLACES": everything has its size.
+// "list FINGERPRINT SITES PAIRS PLACES": determines all sizes.
 bool take_list(char* rest) {
   if (made_list != nullptr) return false;
   const uint64_t fingerprint = number(word(rest), 16), sites = number(word(rest), 10),
@@ -58,7 +58,7 @@ bool take_list(char* rest) {
   const size_t bytes = sizeof(dhv_list) + pairs * sizeof(CompiledPair);
   made_list = static_cast<dhv_list*>(map_memory(bytes));
   places_of_file = static_cast<Place*>(map_memory((places + 1) * sizeof(Place)));
-  // A module may be loaded twice: twice the places, and half of the table stays empty.
+  // A module may be loaded twice: room for twice the places, with the table half empty.
   uint32_t slots = 64;
   while (slots < 4 * places) slots *= 2;
   hooked.slots = static_cast<HookedSite*>(map_memory(slots * sizeof(HookedSite)));
@@ -141,7 +141,7 @@ bool starts(const char* name, const char* start) {
   return strncmp(name, start, strlen(start)) == 0;
 }
 
-// Not __tsan_func_exit: by it a thread says that it has made its access (hooks.cc).
+// Not __tsan_func_exit: it shows that a thread has made its access (hooks.cc).
 bool only_looks(const char* name) {
   constexpr const char* kStarts[] = {"__tsan_read",      "__tsan_write", "__tsan_unaligned_",
                                      "__tsan_volatile_", "__tsan_vptr_", "__tsan_func_entry"};

@@ -1,9 +1,9 @@
-// Sites of a program that was built for detection (plain deadheat-cc, gcc or clang): calls of its
-// own hooks stand for them, as a file of the validator says (option validate_sites,
-// abi/validate_page.h); all other calls of hooks that only look are switched off before main.
+// Sites of a program built for detection (plain deadheat-cc, gcc or clang): calls of its own hooks
+// represent them, as listed in a file of the validator (option validate_sites,
+// abi/validate_page.h); all other calls of hooks that only observe are switched off before main.
 //
-// Dearer than a build with --candidates: the nops stay, and so do the hooks of function ends, by
-// which a thread tells that it has made its access.
+// More expensive than a build with --candidates: the nops stay, and so do the hooks of function
+// ends, which show that a thread has made its access.
 #pragma once
 
 #include <stdint.h>
@@ -12,8 +12,8 @@
 
 namespace deadheat::runtime {
 
-// Return address of a hook's call, and the site that it stands for. Written once but for `site`,
-// which becomes 0 when the module is unloaded.
+// Return address of a hook call, and the site that it represents. Written once except `site`, which
+// becomes 0 when the module is unloaded.
 struct HookedSite {
   Address pc;
   uint32_t site;
@@ -28,7 +28,7 @@ inline uint32_t hooked_slot(Address pc) {
   return static_cast<uint32_t>((pc * 0x9e3779b97f4a7c15ULL) >> 32) & hooked.mask;
 }
 
-// visit(site) for each site that the call stands for.
+// visit(site) for each site that the call represents.
 template <typename Visit>
 inline void for_each_hooked(Address pc, Visit visit) {
   for (uint32_t i = hooked_slot(pc);; i = (i + 1) & hooked.mask) {
@@ -39,11 +39,11 @@ inline void for_each_hooked(Address pc, Visit visit) {
   }
 }
 
-void hooked_start();  // reads the file, if there is one, and plugs the modules that are loaded
+void hooked_start();  // reads the file, if there is one, and plugs the loaded modules
 void forget_hooked(Address begin, size_t size);  // a module was unloaded
 
-// Some code was compiled without marks of what is not instrumented, by gcc for example: what it
-// calls, and its assembly, may synchronise unseen.
+// Some code was compiled without marks of uninstrumented code, for example by gcc: its callees and
+// its assembly may synchronise unseen.
 bool hooked_without_marks();
 
 }  // namespace deadheat::runtime

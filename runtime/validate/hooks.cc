@@ -1,6 +1,6 @@
 // What the compiled program calls: the plugin's hooks (abi/validate_page.h), and those of
-// ThreadSanitizer for objects that were built for detection and run here: of them the
-// synchronisation counts, and the calls that stand for sites (hooked_sites.h).
+// ThreadSanitizer for objects built for detection that run here: of these, the synchronisation
+// counts, and the calls that represent sites (hooked_sites.h).
 #include "runtime/common/atomics.h"
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/intercept/signals.h"
@@ -70,7 +70,7 @@ void after_atomic(Thread& thread, Address address, MemoryOrder order) {
   return thread->wakes != 0 ? 1 : 0;
 }
 
-// --- Hooks of detection. The access follows its hook, and nothing says when it has been made: the
+// --- Hooks of detection. The access follows its hook, and nothing reports its completion: the
 // thread's next hook does, at the latest that of the function's end.
 
 inline void access_was_made() {
@@ -151,8 +151,8 @@ EXPORTED void __deadheat_validate_register(const dhv_list* list, unsigned char* 
   deadheat::runtime::register_list(list, states);
 }
 
-// A known access of a site without a job is over after a few instructions and no stack frame. A
-// state that is not 0 is one of the page: the records are there, and the site is one of them.
+// A known access of a site without a job ends after a few instructions and without a stack frame. A
+// nonzero state belongs to the page: the records exist, and the site is one of them.
 EXPORTED int __deadheat_validate_before(unsigned site, const void* address, uint64_t what) {
   const Thread* const thread = deadheat::runtime::self();
   if (thread == nullptr) return 0;

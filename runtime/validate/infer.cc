@@ -9,21 +9,23 @@ Record* records;
 
 namespace {
 
-// After so many changes a site is looked at once in kSample: a site that runs over an array changes
-// with every access. What is passed over is counted.
-constexpr uint32_t kEnoughChanges = 4096, kSample = 64;
+// A site that runs over an array changes with every access. After so many changes it is left, until
+// a validator asks again; one that began the program is there from the start.
+constexpr uint32_t kEnoughChanges = 4096, kEnoughForValidator = 65536, kChangesAgain = 1024;
 // Known accesses before a site rests: the first time, and when it was woken.
 constexpr uint32_t kPatience = 4096, kPatienceAgain = 64;
+// Why a site rests. A partner's change, or a new thread, is news only where nothing changed.
+enum : uint32_t { kAwake = 0, kKnown = 1, kChanging = 2 };
 struct Partner {
   uint32_t site, candidate;
 };
 
 Partner* partners;
-// Sites that were put to rest since everybody was woken last. Past the end all sites are woken.
+// Sites put to rest since all were last woken. When the table is full, all sites are woken.
 constexpr uint32_t kMaxResting = 1024;
 uint32_t resting[kMaxResting];
 uint32_t resting_count;
-uint8_t* promoted;  // our own copy: the page's may be written by others
+uint8_t* promoted;  // our own copy: others may write to the page's
 
 void add_fact(uint8_t& fact, uint8_t bits) {
   if ((__atomic_load_n(&fact, __ATOMIC_RELAXED) & bits) != bits)
@@ -40,21 +42,30 @@ void rest_if_done(uint32_t site) {
 
 void wake(uint32_t site) {
   Record& record = records[site];
-  if (__atomic_load_n(&record.rests, __ATOMIC_RELAXED) == 0) return;
-  __atomic_store_n(&record.rests, 0, __ATOMIC_RELAXED);
+  if (__atomic_load_n(&record.rests, __ATOMIC_RELAXED) != kKnown) return;
+  __atomic_store_n(&record.rests, uint32_t{kAwake}, __ATOMIC_RELAXED);
   if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_INFER) != 0)
     add_state(site, DHV_STATE_INFER);
 }
 
-void rest(uint32_t site) {
+void rest(uint32_t site, uint32_t why) {
   Record& record = records[site];
   record.patience = kPatienceAgain;
   if ((__atomic_load_n(&states()[site], __ATOMIC_RELAXED) & DHV_STATE_JOB) != 0) return;
-  count(page()->counters.rested);
+  count(why == kKnown ? page()->counters.rested : page()->counters.left_changing);
   remove_state(site, DHV_STATE_INFER);
-  if (__atomic_exchange_n(&record.rests, 1, __ATOMIC_RELAXED) != 0) return;
+  const uint32_t before = __atomic_exchange_n(&record.rests, why, __ATOMIC_RELAXED);
+  if (why != kKnown || before == kKnown) return;
   const uint32_t slot = __atomic_fetch_add(&resting_count, 1, __ATOMIC_RELAXED);
   if (slot < kMaxResting) __atomic_store_n(&resting[slot], site, __ATOMIC_RELAXED);
+}
+
+void left_changing(uint32_t site, uint32_t changes) {
+  const bool begun = __atomic_load_n(&page()->ready, __ATOMIC_RELAXED) != 0;
+  const uint32_t enough = begun ? kEnoughForValidator : kEnoughChanges;
+  if (changes < enough) return;
+  __atomic_store_n(&records[site].changes, enough - kChangesAgain, __ATOMIC_RELAXED);
+  rest(site, kChanging);
 }
 
 void compare(uint32_t site, uint64_t mine, size_t size, const Partner& partner, uint64_t other,
@@ -104,15 +115,12 @@ void infer(Thread& self, uint32_t site, Address begin, size_t size) {
   const uint64_t last = __atomic_load_n(&record.last, __ATOMIC_RELAXED);
   const uint64_t mine = word_of(self, begin);
   if (last == mine) {
-    if (record.patience == 0 || record.patience > kPatience) rest(site);
+    if (record.patience == 0 || record.patience > kPatience) rest(site, kKnown);
     return;
   }
-  if (record.changes >= kEnoughChanges) {
-    if (++self.skipped % kSample != 0) return;
-    count(page()->counters.sampled_out, kSample - 1);
-  } else {
-    __atomic_store_n(&record.changes, record.changes + 1, __ATOMIC_RELAXED);
-  }
+  const uint32_t changes = __atomic_load_n(&record.changes, __ATOMIC_RELAXED) + 1;
+  __atomic_store_n(&record.changes, changes, __ATOMIC_RELAXED);
+  if (changes >= kEnoughChanges) left_changing(site, changes);
   __atomic_store_n(&record.size, static_cast<uint32_t>(size), __ATOMIC_RELAXED);
   __atomic_store_n(&record.last, mine, __ATOMIC_RELAXED);
   uint8_t fact = DHV_SITE_REACHED;

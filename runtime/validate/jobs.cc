@@ -1,9 +1,12 @@
 #include "runtime/validate/jobs.h"
 
 #include <linux/futex.h>
+#include <sys/auxv.h>
 #include <time.h>
 
 #include "runtime/common/intercept/signals.h"
+#include "runtime/common/modules.h"
+#include "runtime/common/unseen.h"
 #include "runtime/validate/budget.h"
 #include "runtime/validate/hooked_sites.h"
 #include "runtime/validate/infer.h"
@@ -22,7 +25,7 @@ Pause pauses[DHV_JOBS];
 uint64_t rest_until;  // in cycles
 uint32_t slow_paths;
 
-// --- What an access means to a job.
+// --- What an access means for a job.
 
 bool meets_pause(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   Pause& pause = pauses[job.slot];
@@ -38,6 +41,13 @@ bool meets_pause(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   return true;
 }
 
+// Synchronisation without marks: its absence proves nothing.
+bool code_without_marks() {
+  const Module* const program = find_module(getauxval(AT_ENTRY));
+  return hooked_without_marks() || any_was_met() || program == nullptr ||
+         program->instrumented == Instrumentation::kNo;
+}
+
 bool meets_watch(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   const Watch& watch = job.watch;
   if (!watch.active || job.sites[1 - watch.role] != site || watch.thread == self.common.number ||
@@ -47,14 +57,14 @@ bool meets_watch(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   meet_regions(self);
   const Met met = {watch.role, watch.kernel_id, self.common.kernel_id, watch.bytes};
   const bool ordered = (self.reached.ordered & watch.bit) != 0;
-  const bool maybe = (self.reached.maybe & watch.bit) != 0 || hooked_without_marks();
+  const bool maybe = (self.reached.maybe & watch.bit) != 0 || code_without_marks();
   answer(job,
          ordered ? DHV_OUTCOME_NO_RACE
          : maybe ? DHV_OUTCOME_SIGHTING
                  : DHV_OUTCOME_RACE_OBSERVED,
          met);
   if (ordered || !maybe) return true;
-  end_watch(job);  // the next pair may say more
+  end_watch(job);  // the next pair may be conclusive
   return false;
 }
 
@@ -114,7 +124,7 @@ Pause* begin_pause(Thread& self, Job& job, uint32_t role, const Range& bytes) {
   return &pause;
 }
 
-// The role that the site has in the job for the thread that comes now.
+// The site's role in the job for the thread that arrives now.
 uint32_t role_of(const Job& job, uint32_t site) {
   if (job.sites[0] != job.sites[1]) return job.sites[0] == site ? 0 : 1;
   return job.order == DHV_ORDER_PRIMARY ? 1 : 0;  // as if it were the one to wait
@@ -158,7 +168,7 @@ void wait_until(uint32_t& word, uint64_t deadline_ns) {
 void hold_back(Thread& self, Pause& pause, const Range& bytes) {
   const uint64_t begun = now_ns();
   const uint32_t tau_us = pause.tau_us;
-  self.waits = true;  // signal handlers run at once; what they access is not looked at
+  self.waits = true;  // signal handlers run at once; their accesses are ignored
   wait_until(pause.done, begun + uint64_t{tau_us} * 1000);
   if (__atomic_load_n(&pause.matched, __ATOMIC_ACQUIRE))
     wait_until(pause.done, now_ns() + kHandOverNs);
@@ -174,13 +184,13 @@ void hold_back(Thread& self, Pause& pause, const Range& bytes) {
   note_wait(job, static_cast<uint32_t>(took / 1000));
   if (pause.matched || !job.active) return;
   answer(job, DHV_OUTCOME_TIMEOUT, {pause.role, pause.kernel_id, 0, bytes});
-  // It goes first after all: what comes next is looked at all the same.
+  // It goes first after all: the following accesses are still observed.
   if (!job.watch.active) begin_watch(self, job, pause.role, bytes);
 }
 bool resting(Thread& self) {
   const uint64_t until = __atomic_load_n(&rest_until, __ATOMIC_RELAXED);
   if (until != 0 && cycles() < until) return true;
-  // At the end of a rest the budget is asked at once: what was overdrawn may need several.
+  // After a rest the budget is checked at once: an overdraft may take several rests.
   const uint32_t turn = __atomic_add_fetch(&slow_paths, 1, __ATOMIC_RELAXED);
   if (until == 0 && turn % kBudgetEvery != 0) return false;
   {

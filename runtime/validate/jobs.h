@@ -1,10 +1,10 @@
-// Jobs, watches and steering: what happens at an access whose site a job names.
+// Jobs, watches and steering: what happens at an access to a site that a job names.
 //
 // A job is a candidate in a wished order. The first of its accesses that is reached begins a watch
 // of its bytes; an access of the other site there, by another thread, ends it: ordered after the
-// first (NoRace) or not (Race). Where the wished order is about to be missed, the thread is held
-// back for at most tau; an access of the other site to the same bytes meanwhile is a race that both
-// threads were seen at, whatever the synchronisation.
+// first (NoRace) or not (Race). If the wished order is about to be missed, the thread is held back
+// for at most tau; an access of the other site to the same bytes meanwhile is a race with both
+// threads at their accesses, whatever the synchronisation.
 //
 // An answer only becomes stronger. A job is over when it is a race or a strong NoRace.
 #pragma once
@@ -26,8 +26,8 @@ struct Range {
   }
 };
 
-// Some job is active: locks are noted, and every lock and unlock asks (mode.h). Each time that the
-// first one comes is another stretch: locks that were noted in an earlier one may be let go by now.
+// A job is active: locks are noted, and every lock and unlock checks (mode.h). Each new first job
+// starts another stretch: locks noted in an earlier one may have been released.
 inline bool jobs_active() { return __atomic_load_n(&production_work, __ATOMIC_RELAXED) != 0; }
 extern uint32_t stretch;
 

@@ -32,7 +32,7 @@ INTERCEPT(void*, reallocarray, (void* block, size_t count, size_t size)) {
   return REAL(reallocarray)(block, count, size);
 }
 
-// Copies and fills in objects that clang built for detection. They are no sites here, and only do
+// Copies and fills in objects that clang built for detection. They are not sites here, and only do
 // their work.
 EXPORTED void* __tsan_memcpy(void* to, const void* from, size_t size) {
   return memcpy(to, from, size);

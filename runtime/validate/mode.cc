@@ -1,5 +1,5 @@
 // The life of the process and its threads in validation, and which events order. Every event tests
-// `tracking` first: while nothing is watched, synchronisation costs that.
+// `tracking` first: while nothing is watched, that is the cost of synchronisation.
 #include "runtime/common/arena.h"
 #include "runtime/common/intercept/signals.h"
 #include "runtime/common/options.h"
@@ -19,7 +19,7 @@ ThreadCommon& common(Thread* thread) { return thread->common; }
 namespace {
 
 uint32_t created;
-constexpr Address kReaders = 1;  // beside the lock's own address: what readers let go of
+constexpr Address kReaders = 1;  // besides the lock's own address: what readers released
 
 Thread* make_thread() {
   auto* const thread = arena_new<Thread>();
@@ -52,7 +52,7 @@ void note_lock(Thread& self, Address lock) {
   ++self.held_count;
 }
 
-// Locks that were taken before jobs came are not among them.
+// Locks acquired before there were jobs are not in the list.
 void forget_lock(Thread& self, Address lock) {
   uint32_t i = self.held_count < kMaxHeld ? self.held_count : kMaxHeld;
   while (i > 0 && self.held[i - 1] != lock) --i;
@@ -67,7 +67,7 @@ void forget_lock(Thread& self, Address lock) {
 }  // namespace
 
 void mode_start() {
-  // A production program is not delayed at its end.
+  // A production program must not be delayed at its end.
   const_cast<Options&>(runtime_options()).atexit_sleep_ms = 0;
   page_start();
   budget_start();
@@ -110,7 +110,13 @@ void on_thread_cancel_create(Thread* parent, Thread* never_started) {
   arena_free(never_started, sizeof *never_started);
 }
 
-void on_thread_start(Thread* self) { self->common.kernel_id = kernel_thread_id(); }
+void on_thread_start(Thread* self) {
+  self->common.kernel_id = kernel_thread_id();
+  // A thread of a library that is not instrumented is in its code whenever it is not in ours.
+  if (self->common.routine == 0) return;
+  const Address routine = resolve_plt(self->common.routine);
+  if (!is_instrumented_function(routine) && is_outside(routine + 1)) region_for_good(*self);
+}
 
 void on_thread_finish(Thread* self) {
   thread_is_over(*self);
@@ -206,7 +212,7 @@ void on_lock_destroy(Thread*, Address, Address) {}
 void on_alloc(Thread*, Address, Address, size_t) {}
 void on_fresh(Thread*, Address, Address, size_t) {}
 void on_benign_race(Thread*, Address, size_t, const char*) {}
-Address thread_stack_end(Address) { return 0; }  // nobody asks what a region reaches
+Address thread_stack_end(Address) { return 0; }  // what a region reaches is not needed here
 Thread* on_signal_begin(Thread*) { return nullptr; }
 void on_signal_end(Thread*) {}
 

@@ -68,7 +68,7 @@ bool holds(const Reached& all, const Reached& part) {
   return (part.ordered & ~all.ordered) == 0 && (part.maybe & ~all.maybe) == 0;
 }
 
-// With the lock.
+// With the lock held.
 void gain(Thread& self, const Reached& what) {
   const uint64_t fresh = what.ordered & ~self.reached.ordered;
   self.reached.ordered |= what.ordered;
@@ -76,7 +76,7 @@ void gain(Thread& self, const Reached& what) {
   if (fresh != 0) on_ordered(self, fresh);
 }
 
-// Cheap without the lock: most threads are in no region and have nothing to hand on.
+// Cheap, without the lock: most threads are in no region and have nothing to pass on.
 bool has_business(Thread& self) {
   if (self.epoch != __atomic_load_n(&epoch, __ATOMIC_RELAXED)) self.reached = {};
   return self.reached.any() || self.region_count != 0;
@@ -88,7 +88,7 @@ void tick(Thread& self) {
   look_at_clock(self);
 }
 
-// The lock of everything, and what it took to get it and to hold it, charged.
+// The global lock; the time to acquire and hold it is charged.
 class Charged {
  public:
   Charged() : begun_(cycles()) { state_lock.lock(); }
@@ -145,6 +145,7 @@ void release(Thread& self, Address object) {
 
 void acquire(Thread& self, Address object) {
   tick(self);
+  const uint32_t seen = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
   const Object* const from = find(object);
   if (from == nullptr && self.region_count == 0) return;
   Reached what;
@@ -152,12 +153,11 @@ void acquire(Thread& self, Address object) {
     what = load(from->reached);
     add(what, load(from->relaxed));  // a relaxed store behind a release fence
   }
-  if (self.epoch == __atomic_load_n(&epoch, __ATOMIC_RELAXED) && holds(self.reached, what) &&
-      self.region_count == 0)
-    return;
+  if (self.epoch == seen && holds(self.reached, what) && self.region_count == 0) return;
   const Charged locked;
   refresh(self);
-  gain(self, what);
+  // Bits of an epoch that ended meanwhile now belong to other watches.
+  if (epoch == seen) gain(self, what);
   meet_regions(self);
 }
 
@@ -169,7 +169,7 @@ void release_relaxed(Thread& self, Address object) {
   if (Object* const to = insert(object)) add(to->relaxed, self.at_release_fence);
 }
 
-// Of an object that others release with an order, a relaxed load takes that for the fence as well.
+// For an object that others release with an order, a relaxed load takes that for the fence too.
 void acquire_relaxed(Thread& self, Address object) {
   const Object* const from = find(object);
   if (from == nullptr) return;
@@ -194,8 +194,8 @@ void unseen_code(Thread& self) {
   self.reached.maybe |= all_regions.maybe;
 }
 
-// An exception or a jump may have left the frame of a region without its end. A frame that is
-// surely gone lies well below ours; one that may only be close by stays: that hides, never invents.
+// An exception or a jump may have left a region's frame without its end. A frame that is certainly
+// gone is well below ours; one that may only be close stays: that hides, never invents.
 void region_begins(Thread& self, Address frame) {
   constexpr Address kSurely = 1024;
   while (self.region_count != 0 && self.region_count <= kMaxRegions &&
@@ -203,6 +203,10 @@ void region_begins(Thread& self, Address frame) {
     --self.region_count;
   if (self.region_count < kMaxRegions) self.regions[self.region_count] = frame;
   ++self.region_count;
+}
+
+void region_for_good(Thread& self) {
+  region_begins(self, ~Address{0} / 2);  // no frame is above it
 }
 
 void region_ends(Thread& self) {

@@ -20,7 +20,7 @@ Places places;
 namespace {
 
 constexpr size_t kMaxModules = 256;
-constexpr int kHighDescriptor = 900;  // out of the way of programs that count on low numbers
+constexpr int kHighDescriptor = 900;  // high, to avoid programs that rely on low numbers
 constexpr unsigned kSeals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL;
 constexpr long kPatienceForValidator_s = 5;
 
@@ -141,7 +141,7 @@ bool send_page(int socket) {
   return system_call(SYS_sendmsg, socket, reinterpret_cast<long>(&message), MSG_NOSIGNAL) == 1;
 }
 
-// The validator keeps the page when we are gone, and answers with a byte once its jobs are in it.
+// The validator keeps the page when we are gone, and replies with a byte once its jobs are in it.
 void hand_over() {
   const char* const path = runtime_options().validate_socket;
   sockaddr_un name = {};
@@ -194,9 +194,9 @@ void register_list(const dhv_list* from, unsigned char* array) {
     hand_over();
   }
   if (page() == nullptr) return;
-  // Another list in the same process keeps its private array of zeros: its sites stay off.
+  // A different list in the same process keeps its private array of zeros: its sites stay off.
   if (from->fingerprint != list->fingerprint) return;
-  // Each object of the module comes here; and a module may be loaded again where it was.
+  // Each object of the module calls this, and a module may be reloaded at the same address.
   bool known = false;
   for (size_t i = 0; i < array_count; ++i) known |= arrays[i] == array;
   if (known) return;

@@ -1,7 +1,7 @@
-// The shared page (abi/validate_page.h): made when the first instrumented object registers itself,
-// handed to a validator that waits at a socket, made anew in a forked child.
+// The shared page (abi/validate_page.h): created when the first instrumented object registers
+// itself, passed to a validator that waits at a socket, recreated in a forked child.
 //
-// A set-user-id program has none: neither page nor environment are asked.
+// A set-user-id program has none: neither page nor environment are consulted.
 #pragma once
 
 #include <stddef.h>
@@ -16,7 +16,7 @@ struct CompiledPair {
   uint32_t sites[2];
 };
 
-// Where everything is. The places and counts come from the program's own list, not from the page.
+// Where everything is. Offsets and counts come from the program's own list, not from the page.
 struct Places {
   dhv_page* page = nullptr;   // null while there is none; then every state is 0 and nothing happens
   uint8_t* states = nullptr;  // byte 0 is the tracking byte
@@ -24,7 +24,7 @@ struct Places {
   uint8_t* candidate_facts = nullptr;
   const CompiledPair* pairs = nullptr;
   uint32_t pair_count = 0;
-  uint32_t site_count = 0;  // with number 0
+  uint32_t site_count = 0;  // including number 0
 };
 extern Places places;
 
@@ -36,7 +36,7 @@ inline const CompiledPair* pairs() { return places.pairs; }
 inline uint32_t pair_count() { return places.pair_count; }
 inline uint32_t site_count() { return places.site_count; }
 
-void page_start();  // reads what decides whether there will be one
+void page_start();  // decides whether there will be one
 void register_list(const dhv_list* list, unsigned char* states);
 void forget_arrays(Address begin, size_t size);  // a module was unloaded
 void page_after_fork();

@@ -1,4 +1,4 @@
-// Watches of first accesses, and the lives of the threads that may come to be ordered after them.
+// Watches of first accesses, and the lives of the threads that may become ordered after them.
 #include "runtime/common/intercept/signals.h"
 #include "runtime/validate/budget.h"
 #include "runtime/validate/job_table.h"
@@ -11,7 +11,7 @@ uint32_t live;
 
 namespace {
 
-constexpr uint32_t kMaxWatches = 1000;  // of one job: then it rests until a new serial comes
+constexpr uint32_t kMaxWatches = 1000;  // per job: then it rests until a new serial
 
 Thread* threads;
 uint64_t used_bits;  // of this epoch
@@ -67,7 +67,7 @@ void begin_watch(Thread& self, Job& job, uint32_t role, const Range& bytes) {
   self.reached.ordered |= watch.bit;
   meet_regions(self);
   count(page()->counters.watches);
-  // From here on every release of this thread hands the bit on, before its access is made.
+  // From here on every release of this thread passes the bit on, before its access is made.
   __atomic_add_fetch(&tracking, 1, __ATOMIC_SEQ_CST);
   add_state(0, DHV_STATE_SYNC);
   note_progress(job, DHV_SEEN_WATCHED);
@@ -87,7 +87,7 @@ void look_at_clock(Thread& self) {
   const Inside inside(&self);
   const Locked locked(state_lock);
   const uint64_t now = now_ns();
-  // Synchronisation costs while something is watched: without credit nothing is.
+  // Synchronisation costs while something is watched: without credit, nothing is.
   const bool no_credit = tracking != 0 && !may_work();
   if (no_credit) rest();
   for (Job& job : jobs) {

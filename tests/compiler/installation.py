@@ -32,6 +32,10 @@ class Installation:
         if self.has_pass:
             shutil.copy(f"{built}/deadheat_pass.so", self.lib)
             os.symlink("deadheat_pass.so", f"{self.lib}/deadheat_pass_cxx20.so")
+        self.has_gcc_plugin = os.path.exists(f"{built}/gcc-12/deadheat_gcc.so")
+        if self.has_gcc_plugin:
+            os.makedirs(f"{self.lib}/gcc-12")
+            shutil.copy(f"{built}/gcc-12/deadheat_gcc.so", f"{self.lib}/gcc-12")
         subprocess.run(["gcc", "-O1", "-fPIC", "-shared", "-I", ROOT, "-Wl,-soname,libdeadheat.so.1", "-o",
                         f"{self.lib}/detect/libdeadheat.so.1", os.path.join(HERE, "witness.c"), "-latomic"],
                        check=True)

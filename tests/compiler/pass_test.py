@@ -1,10 +1,11 @@
 #!/usr/bin/python3
-"""The clang pass: which checks it drops and which it must not, what it marks, what it registers.
+"""The compilers' plugins: which checks they drop and which they must not, what they mark, what they register.
 
 usage: pass_test.py DEADHEAT_CC
 """
 import os
 import re
+import subprocess
 import sys
 import unittest
 
@@ -27,7 +28,7 @@ CHECKS = [
     ("pure_call_between", "void f(int* p, int* q) { *p = 1; *q = pure(4); *p = 2; }", (0, 2)),
     ("both_branches", "int f(int* p, int* q, int c) { if (c) *p = 1; else { *p = 2; *q = 3; } *q = 4; return *p; }",
      (0, None)),
-    ("one_branch_stays", "void f(int* p, int c) { if (c) { *p = 1; pure(1); } sink(0); *p = 2; }", (0, 2)),
+    ("one_branch_stays", "void f(int* p, int* q, int* r, int c) { if (c) { *p = 1; *q = *r; } sink(0); *p = 2; }", (1, 3)),
     ("call_on_one_path_stays", "int f(int* p, int c) { *p = 1; if (c) sync(); return *p; }", (1, 1)),
     ("part_of_it", "int f(long* p, int* q) { *p = 1; *q = 2; return *(short*)p; }", (0, 2)),
     ("more_than_it_stays", "long f(long* p, int* q) { *(int*)p = 1; *q = 2; return *p; }", (1, 2)),
@@ -115,6 +116,26 @@ class Pass(installation.CompilerCase):
         done = self.call(self.cc, "-O1", "-w", "-c", "-Rpass=deadheat", "f.c")
         self.assertIn("f: accesses 3, local 0, covered 1, in loops 0, wide 0, marked calls 1", done.stderr)
 
+    def test_checks_are_inlined(self):
+        code = "void f(char* a, short* b, int* c, long* d) { *a = *b; *c = *d; }"
+        hooks = r"call void @__tsan_(?:read|write)\d\(ptr[^\n]*\n\s*br label"  # the miss is a block of its own
+        words = "@__deadheat_check_words_1 = external thread_local(initialexec) global"
+        for options in (["-O1"], ["-O2", "-fPIC"], ["-O3"], ["-O1", "-flto"]):
+            body = self.checks(code, *options)[2]
+            self.assertEqual(len(re.findall(hooks, body)), 4, body)
+            self.assertEqual(body.count("@__tsan_func_entry"), 1, body)  # ThreadSanitizer's pass has run once
+            self.assertIn(words, self.read("f.ll"))
+        for options, environment in ((["-Os"], {}), (["-O0"], {}), (["-O1"], {"DEADHEAT_INLINE": "0"})):
+            self.env.update(environment)
+            reads, writes, body = self.checks(code, *options)
+            self.assertNotIn(words, self.read("f.ll"))
+            self.assertEqual(body.count("call void @__tsan_func_entry"), 1)
+        self.assertEqual((reads, writes), (2, 2), body)
+
+    def test_inlined_checks_say_what_they_did(self):
+        self.write("f.c", HEADER + "void f(int* p, int* q) { *p = 1; *q = 2; }")
+        self.assertIn("f: inlined 2", self.call(self.cc, "-O1", "-w", "-c", "-Rpass=deadheat", "f.c").stderr)
+
     def test_wide_accesses_are_checked(self):
         code = ("typedef float V __attribute__((vector_size(32)));\n"
                 "void f(V* to, V* from, long double* x) { *to = *from; *x += 1; }")
@@ -127,6 +148,76 @@ class Pass(installation.CompilerCase):
         self.write("off.c", "void ext(void); int g;\n__attribute__((no_sanitize(\"thread\"))) void f(void) { g = 1; ext(); }\n")
         self.ok(self.cc, "-O1", "-c", "off.c")
         self.assertNotIn("__deadheat", self.ok("nm", "off.o"))
+
+
+class GccPlugin(installation.CompilerCase):
+    """The same for gcc, by the calls in its assembly. It makes no one check of neighbours."""
+
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        if not cls.installation.has_gcc_plugin:
+            raise unittest.SkipTest("gcc's plugin was not built (gcc-12-plugin-dev)")
+
+    def checks(self, code, *options):
+        self.write("f.c", HEADER + code)
+        self.ok(self.cc, "-O1", "-w", *options, "-S", "f.c", "-o", "f.s")
+        body = re.search(r"^f:.*?^\t\.size\tf,", self.read("f.s"), re.M | re.S).group(0)
+        count = lambda kind: len(re.findall(rf"(?:call|jmp)\t__tsan_(?:volatile_)?{kind}", body))  # noqa: E731
+        return count("read"), count("write"), body
+
+    def test_what_goes_and_what_stays(self):
+        own = {"write_after_read_stays": (1, 3)}  # clang's pass leaves out the read itself
+        for name, code, expected in CHECKS:
+            with self.subTest(name):
+                reads, writes = own.get(name, expected)
+                found_reads, found_writes, body = self.checks(code)
+                self.assertIn(reads, (None, found_reads), body)
+                self.assertIn(writes, (None, found_writes), body)
+
+    def test_loops(self):
+        for name, code, expected in LOOPS:
+            with self.subTest(name):
+                body = self.checks(code, "-g")[2]
+                wanted = 4 if name == "neighbours" else expected
+                self.assertEqual(len(re.findall(r"call\t__deadheat_loop", body)), wanted, body)
+
+    test_attribute_switches_it_off = Pass.test_attribute_switches_it_off
+
+    def test_drops_nothing_without_optimisation(self):
+        self.write("f.c", HEADER + "int g; int f(void) { g = 1; g = 2; return g; }")
+        self.ok(self.cc, "-O0", "-S", "f.c", "-w")
+        self.assertEqual(re.search(r"^f:.*?^\t\.size\tf,", self.read("f.s"), re.M | re.S).group(0).count("__tsan_write4"), 2)
+
+    def test_says_what_it_did(self):
+        self.write("f.c", HEADER + "int f(int* p, int* q) { *p = 1; *q = 2; int r = *p; sync(); return r; }")
+        done = self.call(self.cc, "-O1", "-w", "-c", "-fplugin-arg-deadheat_gcc-remarks", "f.c")
+        self.assertIn("f: accesses 3, local 0, covered 1, in loops 0, marked calls 1, assembly 0", done.stderr)
+
+    def test_wide_accesses_are_checked(self):
+        reads, writes, body = self.checks("typedef float V __attribute__((vector_size(32)));\n"
+                                          "void f(V* to, V* from, long double* x) { *to = *from; *x += 1; }", "-mavx")
+        self.assertEqual((reads, writes), (2, 2), body)
+
+    def test_link_time_optimisation(self):
+        self.write("out.c", "int out(int* a) { return *a; }\n")
+        self.ok("gcc", "-c", "-O2", "out.c")
+        self.write("main.c", "int out(int*); int main(void) { int x = 0; return out(&x); }\n")
+        self.ok(self.cc, "-O2", "-flto", "-c", "main.c")
+        self.ok(self.cc, "-O2", "-flto", "main.o", "out.o", "-rdynamic", "-o", "main")
+        self.assertEqual(Regions.story(self, "main"), ["begin out 0", "end"])
+
+    def test_another_gcc_is_left_alone(self):
+        """A plugin for another version: one line, and the build goes on."""
+        self.write("f.c", "int f(int* p) { return *p; }\n")
+        plugin = f"{self.installation.lib}/gcc-12/deadheat_gcc.so"
+        text = open(plugin, "rb").read()
+        version = subprocess.run(["gcc", "-dumpfullversion"], capture_output=True, check=True).stdout.strip()
+        with open(os.path.join(self.work, "deadheat_gcc.so"), "wb") as file:
+            file.write(text.replace(version + b"\0", b"9" * len(version) + b"\0"))
+        done = self.call("gcc", "-fplugin=./deadheat_gcc.so", "-fsanitize=thread", "-c", "f.c")
+        self.assertEqual((done.returncode, done.stderr.count("\n")), (0, 1), done.stderr)
+        self.assertIn("calls into uninstrumented code are not marked", done.stderr)
 
 
 class Regions(installation.CompilerCase):
@@ -225,6 +316,20 @@ class Regions(installation.CompilerCase):
         self.ok(self.cc, "main.c", "-o", "main")
         self.assertIn("deadheat_functions", self.ok("readelf", "-SW", "main"))
         self.assertEqual(self.witness("./main")["functions"], 1)
+
+
+class GccRegions(Regions):
+    compiler = "gcc"
+
+    setUpClass = GccPlugin.setUpClass
+
+    def test_left_alone(self):
+        """But for tail calls by demand, which gcc 12's C has not."""
+        self.outside("out.c", "#include <stdlib.h>\nvoid leave(void) { exit(0); }\n")
+        self.write("main.c", "void leave(void) __attribute__((noreturn));\n"
+                             "int main(void) { __asm__ volatile(\"\"); leave(); }\n")
+        self.ok(self.cc, "-O1", "main.c", "out.o", "-rdynamic", "-o", "main")
+        self.assertEqual(self.story("main"), [])
 
 
 if __name__ == "__main__":

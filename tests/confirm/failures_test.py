@@ -47,6 +47,14 @@ class Failures(unittest.TestCase):
         self.assertTrue(any(e.get("proof") == "co_enabled" for one in self.findings for e in one["evidence"]), done.stdout)
         self.assertEqual(self.consequences(), [], done.stdout)
 
+    def test_a_wait_that_gives_up_because_of_the_scheduler_is_no_failure(self):
+        done = self.check("patient", options=("--trials", "30", "--undisturbed", "2"))
+        self.assertEqual(done.returncode, 66, done)
+        self.assertTrue(any(e.get("proof") == "co_enabled" for one in self.findings for e in one["evidence"]), done.stdout)
+        self.assertEqual((self.consequences(), self.failures()), ([], []), done.stdout)
+        done = self.check("patient", "-DSAFE", options=("--trials", "5", "--undisturbed", "2"))
+        self.assertEqual((done.returncode, self.findings), (0, []), done)
+
     def test_a_lost_wake_up_hangs(self):
         done = self.check("lost", options=("--strategy", "pos", "--trials", "12", "--undisturbed", "2", "--timeout", "8"))
         self.assertEqual(done.returncode, 66, done)

@@ -95,7 +95,7 @@ class Check(Case):
         self.assertIn("never met at the two accesses", done.stdout.replace("\n                ", " "))
 
     def test_every_strategy_can_confirm(self):
-        """Threads that nobody holds back meet by chance; a lock keeps them apart under every strategy."""
+        """Threads that are not held back meet by chance; a lock keeps them apart under every strategy."""
         with open(os.path.join(ROOT, "examples/bank.c"), encoding="utf-8") as file:
             text = file.read()
         locked = text.replace("  long total", "  pthread_mutex_lock(&bank.lock); long total")
@@ -147,7 +147,7 @@ class Check(Case):
         done, findings = self.check("forever.c", "--trials", "4", "--timeout", "2")
         self.assertEqual(done.returncode, 66, done)
         self.assertEqual(set(self.pairs(findings)), {(8, 15)}, done.stdout)
-        self.assertNotIn("HARMFUL", done.stdout)  # it hangs whoever comes first
+        self.assertNotIn("HARMFUL", done.stdout)  # it hangs in either order
 
     def test_a_rebuilt_program_is_told(self):
         source = os.path.join(self.folder, "bank.c")

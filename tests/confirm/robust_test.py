@@ -98,7 +98,7 @@ class Robust(unittest.TestCase):
         with open(os.path.join(self.folder, "deadheat-check/findings.json"), encoding="utf-8") as file:
             campaign = json.load(file)["origins"][-1]
         left = {one["name"]: one["value"] for one in campaign["counters"]}
-        self.assertEqual(left.get("outside", 0), 0, left)  # nobody waited in the kernel with the baton in hand
+        self.assertEqual(left.get("outside", 0), 0, left)  # no thread waited in the kernel while holding the baton
         self.assertEqual(self.check("token", "-DSAFE", options=("--trials", "10")), (0, set()))
 
     def test_main_ends_the_process_early(self):

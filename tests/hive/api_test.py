@@ -10,6 +10,7 @@ import sys
 import unittest
 import urllib.parse
 
+from contract import CONTRACT
 from hives import Hive, finding, findings
 
 # Every endpoint with the least role that may use it.
@@ -50,18 +51,10 @@ class Api(Hive):
                     self.assertNotIn(status, (401, 403, 500, 503), (method, path, role, text))
 
     def test_documented(self):
-        """The OpenAPI document lists exactly the endpoints that there are."""
-        root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
-        with open(os.path.join(root, "docs/formats/hive-api.yaml"), encoding="utf-8") as file:
-            lines = file.read().splitlines()
-        documented, path = set(), None
-        for line in lines[lines.index("paths:") + 1:]:
-            if not line.startswith(" "):
-                break
-            if line.startswith("  /"):
-                path = line.strip().rstrip(":")
-            elif path and line.startswith("    ") and line.strip() in ("get:", "post:", "delete:"):
-                documented.add((line.strip()[:-1].upper(), path))
+        """The OpenAPI document lists exactly the endpoints that there are. (Every answer in these tests is checked against it: contract.py.)"""
+        if not CONTRACT.document:
+            self.skipTest("no python3-yaml")
+        documented = {(method.upper(), path) for path, methods in CONTRACT.document["paths"].items() for method in methods}
         expected = {(method, path.replace("findings/1", "findings/{number}").replace("tokens/x", "tokens/{id}").replace("builds/abcdef01", "builds/{build_id}")
                  .replace("controls/1", "controls/{number}"))
                     for method, path, _ in ENDPOINTS}

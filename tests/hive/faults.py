@@ -93,7 +93,7 @@ class Proxy:
                     answer = self._ask(ports[0], request)
                 except OSError:
                     answer = self._ask(ports[-1], request)
-                if what != "lost":  # it got there, and nobody hears the answer
+                if what != "lost":  # it arrived, and the answer is lost
                     client.sendall(answer)
             except OSError:
                 pass

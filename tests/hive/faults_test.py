@@ -254,6 +254,29 @@ class Schedule:
             expect(leased == kept, "holders", leased, kept)
 
 
+def parked_while_the_clock_steps(deadheat, server, clock):
+    """A question that waits for a job is answered in its time, also if the clock goes back by a month meanwhile."""
+    schedule = Schedule(deadheat, 0, server, clock)
+    answers = []
+    try:
+        schedule.command("init", "--program", "shop")
+        token = schedule.command("token", "--program", "shop", "--role", "agent")
+        schedule.start("a")
+        place = f"127.0.0.1:{schedule.hives['a'][1]}"
+        asks = threading.Thread(target=lambda: answers.append(hives.post(place, token, "/api/v1/jobs", {"instance": "i", "wait_s": 1})[0]), daemon=True)
+        asks.start()
+        end = time.monotonic() + 60
+        while schedule.rows("SELECT count(*) FROM instances")[0][0] == "0" and time.monotonic() < end:
+            time.sleep(0.01)
+        clock.step(-30 * 86400)
+        asks.join(timeout=60)
+        expect(answers == [200], "a parked question was not answered", answers)
+    finally:
+        clock.step(0)
+        schedule.stop("a")
+        shutil.rmtree(schedule.folder, ignore_errors=True)
+
+
 def slot(text):
     """Which of eight executions of its credential this is: FNV-1a, as crowd::execution_slot."""
     value = 0xcbf29ce484222325
@@ -288,6 +311,7 @@ def main():
         print("skipped: no initdb (Debian package postgresql)")
         options.postgres = 0
     try:
+        parked_while_the_clock_steps(options.deadheat, None, clock)
         for seed in range(options.first, options.first + options.seeds):
             on_postgres = options.postgres and seed % options.postgres == 0
             if on_postgres and not server:

@@ -9,6 +9,8 @@ import time
 import unittest
 import urllib.parse
 
+from contract import CONTRACT
+
 
 def post(place, token, path, body):
     """Status and text of the answer of a hive that may be killed at any time; (None, b"") if there was none."""
@@ -56,12 +58,13 @@ class Hive(unittest.TestCase):
     def token(self, role="agent", *options):
         return self.command("token", "--program", "shop", "--role", role, *options).strip()
 
-    def serve(self, *options, listen="127.0.0.1:0"):
-        """Starts the hive; its URL. Its log goes to a file."""
+    def serve(self, *options, listen="127.0.0.1:0", before=None):
+        """Starts the hive, after a call in the new process; its URL. Its log goes to a file."""
         log = open(self.path("hive.log"), "a", encoding="utf-8")  # pylint: disable=consider-using-with
         self.addCleanup(log.close)
         hive = subprocess.Popen([self.deadheat, "hive", "serve", "--database", self.database, "--listen", listen,
-                                 *options], stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment())
+                                 *options], stdout=subprocess.PIPE, stderr=log, text=True, env=self.environment(),
+                                preexec_fn=before)  # pylint: disable=subprocess-popen-preexec-fn
         self.addCleanup(hive.stdout.close)
         self.addCleanup(hive.wait)
         self.addCleanup(hive.kill)
@@ -104,9 +107,11 @@ class Hive(unittest.TestCase):
                 body = json.dumps(body)
             connection.request(method, path, body, sent)
             answer = connection.getresponse()
-            return answer.status, dict(answer.getheaders()), answer.read().decode()
+            status, said, text = answer.status, dict(answer.getheaders()), answer.read().decode()
         finally:
             connection.close()
+        CONTRACT.check_answer(method, path, status, said, text)
+        return status, said, text
 
     def ask(self, method, path, body=None, token=None, status=200):
         """The answer as JSON."""

@@ -123,6 +123,34 @@ class Cluster(Hive):
             self.assertEqual(verdict == "true_race", bool(claims), number)
 
 
+    def test_a_lease_ends_once(self):
+        """A result at one hive while the same instance asks the other one without naming the job: either ends the lease, not both."""
+        self.url = f"http://127.0.0.1:{self.hives['a'][1]}"
+        self.ask("POST", "/api/v1/findings", findings(*[finding(5 + i) for i in range(4)]))
+        tokens = [self.token("agent") for _ in range(4)]
+
+        def collide(at):
+            places = [f"127.0.0.1:{port}" for _, port in self.hives.values()]
+            for i in range(15):
+                name = f"i{at}.{i}"
+                _, text = hives.post(places[0], tokens[at], "/api/v1/jobs", {"instance": name, "room": 4})
+                results = [{"id": job["id"], "job": job["id"], "number": job["number"], "outcome": "not_seen"} for job in json.loads(text)["jobs"]]
+                calls = [threading.Thread(target=hives.post, args=(places[0], tokens[at], "/api/v1/results", {"instance": name, "results": results}))]
+                calls += [threading.Thread(target=hives.post, args=(place, tokens[at], "/api/v1/jobs", {"instance": name, "room": 4}))
+                          for place in places]
+                for call in calls:
+                    call.start()
+                for call in calls:
+                    call.join()
+        threads = [threading.Thread(target=collide, args=(at,)) for at in range(len(tokens))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(self.server.ask("SELECT number, holders, (SELECT count(*) FROM jobs j WHERE j.number=r.number AND j.state='leased') AS leased "
+                                         "FROM races r WHERE holders<>(SELECT count(*) FROM jobs j WHERE j.number=r.number AND j.state='leased')"), [])
+
+
 class Agent(threading.Thread):
     """A user site that sends each result until it is acknowledged, at times once more, at times two at once or late."""
 

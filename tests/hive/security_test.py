@@ -4,6 +4,8 @@
 usage: security_test.py DEADHEAT
 """
 import http.client
+import json
+import resource
 import socket
 import ssl
 import sys
@@ -12,7 +14,7 @@ import unittest
 import urllib.parse
 import warnings
 
-from hives import Hive
+from hives import Hive, finding, findings
 
 
 class Tls(Hive):
@@ -67,7 +69,7 @@ class Tls(Hive):
 
 
 class Slow(Hive):
-    """A client that says little and slowly is sent away; nobody else notices."""
+    """A client that sends little and slowly is disconnected; others are not affected."""
 
     def ended(self, connection, drip):
         """The server closed the connection, however much came."""
@@ -102,6 +104,33 @@ class Slow(Hive):
         for name, (_, drip) in starts.items():
             self.assertTrue(self.ended(connections[name], drip), name)
         self.assertEqual(self.request("GET", "/healthz")[0], 200)
+
+    def test_many_who_say_nothing(self):
+        """More connections than the hive may have open files: those who wait longest without a credential go, and others are served."""
+        def few_files():
+            resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+        self.serve("--patience", "100", before=few_files)
+        self.ask("POST", "/api/v1/findings", findings(finding(5)))
+        place = urllib.parse.urlparse(self.url)
+        # One that showed its token and waits for a job stays.
+        agent = self.token("agent")
+        poll = http.client.HTTPConnection(place.netloc, timeout=60)
+        self.addCleanup(poll.close)
+        job = self.ask("POST", "/api/v1/jobs", {"instance": "i"}, agent)["jobs"][0]["id"]
+        poll.request("POST", "/api/v1/jobs", json.dumps({"instance": "i", "holding": [job], "build_id": "parked", "wait_s": 25}), {"Authorization": "Bearer " + agent})
+        self.until(lambda: self.ask("GET", "/api/v1/fleet")["instances"][0]["build_id"] == "parked", "asked")
+        silent = []
+        for _ in range(600):
+            silent.append(socket.create_connection((place.hostname, place.port), timeout=60))
+            self.addCleanup(silent[-1].close)
+            silent[-1].sendall(b"GET / HTTP/1.1\r\nX: ")
+        for _ in range(20):
+            self.assertEqual(self.request("GET", "/healthz")[0], 200)
+        silent[0].settimeout(60)
+        self.assertEqual(silent[0].recv(1), b"", "who came first went first")
+        self.ask("POST", "/api/v1/findings", findings(finding(5, evidence=[{"id": "run/1", "execution": "run", "outcome": "race", "proof": "happens_before"}])),
+                 self.token("developer", "--trusted"))
+        self.assertEqual(json.loads(poll.getresponse().read())["drop"], [job])
 
     def test_slow_handshake(self):
         self.serve("--patience", "1", *self.make_certificate())

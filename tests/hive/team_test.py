@@ -78,7 +78,7 @@ class Team(Hive):
         wrong = self.fetch(build, "stranger.pub")
         self.assertEqual(wrong.returncode, 77)
         self.assertIn("do not run it", wrong.stderr)
-        # An agent may fetch, and not store; the hive has no key, so that whoever has the database cannot forge.
+        # An agent may fetch but not store; the hive has no key, so the owner of the database cannot forge.
         refused = self.tool("build", self.path("other"), "--hive", self.url, "--token-file", self.path("agent.token"), "--key",
                             self.path("ci.key"), "--version", "2")
         self.assertIn("403", refused.stderr)

@@ -26,6 +26,8 @@ NOT_HERE = {
     "CC=deadheat-cc CXX=deadheat-c++ ./configure": "compiler.builds",
     "CC=\"deadheat-cc --scan\" ./configure": "scan.cli",
     "cmake -B build": "compiler.builds",
+    "cmake --preset release": "./deadheat makes the same build",
+    "cmake --install build/release": "house.install",
     "make -C /lib/modules/": "kernel.watch, in a machine of its own",
     "./load & deadheat watch --kernel": "kernel.watch",
     "deadheat watch --kernel": "kernel.watch",

@@ -12,7 +12,7 @@ import unittest
 
 TOOL, COMPILER, SOURCE = (os.path.abspath(sys.argv.pop(1)) for _ in range(3))
 PATIENCE_S = 120
-# A small file system of its own, of which $1 KB are taken; nobody outside sees it.
+# A small file system of its own, of which $1 KB are taken; invisible outside.
 SMALL = 'mount -t tmpfs -o size=256k none "$0" && { [ "$1" = 0 ] || head -c "$1"k /dev/zero > "$0/fill"; }; shift; exec "$@"'
 PRIVATE = ["unshare", "-m", "sh", "-c"]
 

@@ -20,6 +20,9 @@ TOOL = os.path.abspath(sys.argv.pop(1))
 SOMEBODY = 54321
 PATIENCE_S = 120  # a test that waits this long fails
 IS_ROOT = os.geteuid() == 0
+COMPILER = os.path.join(os.path.dirname(TOOL), "deadheat-cc")
+HAS_SCAN = os.path.exists(os.path.join(os.path.dirname(TOOL), "deadheat-scan"))
+HAS_VALIDATE_PASS = os.path.exists(os.path.join(os.path.dirname(TOOL), "../lib/deadheat/deadheat_validate.so"))
 HAS_RUNTIME = os.path.exists(os.path.join(os.path.dirname(TOOL), "../lib/deadheat/detect/libdeadheat.so.1"))
 
 
@@ -107,6 +110,42 @@ class Bounds(Case):
         os.rename(huge, self.path("rec", "events"))
         self.refused("proc", "races", self.path("rec"), says="the most that is read")
 
+    def test_images_have_a_bound(self):
+        with open("/bin/true", "rb") as file:
+            image = file.read()
+        huge = self.path("huge")
+        with open(huge, "wb") as file:
+            file.write(image)
+            file.truncate(50 << 30)
+        done = self.run_tool("verify", huge)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn(b"the most that is read", done.stderr)
+
+    @unittest.skipUnless(HAS_SCAN, "this build has no scan")
+    def test_scan_reads_regular_files(self):
+        os.mkfifo(self.path("pipe"))
+        self.write("evil\x1b]0;x\x07.o", "no object")
+        self.write("all.json", json.dumps([{"directory": self.folder, "output": "pipe"}, {"directory": "/dev", "output": "zero"}]))
+        for name, says in (("/dev/zero", "not a regular file"), ("pipe", "not a regular file"), (".", "not a regular file"),
+                           ("all.json", "2 entries have no object"), ("evil\x1b]0;x\x07.o", "evil\\x1b]0;x\\x07.o")):
+            done = self.run_tool("scan", name)
+            self.assertEqual(done.returncode, 77, done.stderr)
+            self.assertIn(says, done.stderr.decode())
+            self.assertNotIn(b"\x1b", done.stderr)
+
+    @unittest.skipUnless(HAS_VALIDATE_PASS, "this build has no pass for candidates")
+    def test_the_compiler_waits_for_a_list_and_reads_no_device_as_source(self):
+        self.write("a.c", '#line 1 "/dev/zero"\nint x; int f(void) { return x; }\n')
+        os.mkfifo(self.path("pipe"))
+        with subprocess.Popen([COMPILER, "--candidates", "pipe", "-g", "-c", "a.c"], cwd=self.folder, stderr=subprocess.PIPE) as compiler:
+            ready, _, _ = select.select([compiler.stderr], [], [], PATIENCE_S)
+            self.assertTrue(ready, "it waits without a word")
+            self.assertIn(b"waiting for", compiler.stderr.readline())
+            with open(self.path("pipe"), "w", encoding="utf-8") as pipe:
+                pipe.write("zero:1 zero:1\n")
+            _, err = compiler.communicate(timeout=PATIENCE_S)
+            self.assertEqual(compiler.returncode, 0, err)
+
     def test_a_line_without_an_end_goes_through_in_pieces(self):
         with open(self.path("log"), "wb") as file:
             for _ in range(64):
@@ -152,6 +191,19 @@ class Terminal(Case):
         done = self.run_tool("symbolize", log)
         self.assertEqual(done.returncode, 0)
         self.assertEqual(done.stdout.decode(), "a\\x1b[31mred\\x9b\tb\n")
+
+    def test_every_format_of_a_report(self):
+        sequences = ("\x1b", "\x9b", "\u202e", "\x7f", "\x07")
+        evil = json.loads(findings())
+        evil["findings"][0]["roles"][0]["site"]["function"] = "e" + "".join(sequences)
+        file = self.write("evil.json", json.dumps(evil))
+        for form in ("text", "json", "sarif", "junit", "html", "tsan", "github"):
+            done = self.run_tool("report", "--format", form, file)
+            self.assertEqual(done.returncode, 66, done.stderr)
+            for sequence in sequences:
+                self.assertNotIn(sequence.encode(), done.stdout + done.stderr, form)
+        done = self.run_tool("report", "--format", "json", file)
+        self.assertEqual(json.loads(done.stdout)["findings"][0]["roles"][0]["site"]["function"], "e" + "".join(sequences))
 
     def test_names_of_a_trace(self):
         evil = "t\x9b31m\u202e\x7f"

@@ -306,7 +306,7 @@ Outcome configure_network() {
                                                           : stopped("no CAP_NET_ADMIN");
 }
 
-// A program that somebody who is not root runs as its owner, root.
+// A program that a user other than root runs as its owner, root.
 Outcome gains_by_file(bool capability) {
   const std::string copy = own_folder() + (capability ? "/capable" : "/setuid");
   const std::string command = "cp /bin/sleep " + copy;

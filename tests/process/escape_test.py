@@ -42,7 +42,7 @@ def marked(token):
                 if token.encode() in line.read() + environment.read():
                     found.append(int(pid))
         except OSError:
-            continue  # it ended meanwhile, or is nobody's business
+            continue  # it has ended, or is not readable
     return found
 
 

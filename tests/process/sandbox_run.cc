@@ -21,7 +21,7 @@ namespace {
 using namespace deadheat;
 using namespace deadheat::process;
 
-constexpr uid_t kSomebody = 54321;  // nobody's number
+constexpr uid_t kSomebody = 54321;  // an unused user id
 constexpr int kUsage = 2, kCannot = 77, kTimeout = 124, kTooMany = 125;
 
 int complain(const Error& error, int status) {

@@ -21,7 +21,7 @@ wait
 [ -s log ] || exit 3
 """
 MANY = "mkdir w; cd w; for i in 1 2 3 4 5 6; do (echo $i >a$i; cat b$i) & (cat a$i; echo $i >b$i) & done 2>/dev/null; wait; sleep 0.5"
-# Ends only if the second one comes first. Whoever sees to it that it does cannot control whether a clock says so.
+# Ends only if the second one comes first. Enforcing that cannot control what a clock says.
 UNTIL_A_TIME = "(sleep 0.3; echo 1 >f) & i=0; while [ ! -e f ] && [ $i -lt 200 ]; do i=$((i+1)); sleep 0.01; done; wait"
 
 

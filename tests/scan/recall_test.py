@@ -98,6 +98,7 @@ class Scanner:
             use = ["-include-pch", known] if language == "c++" and os.path.exists(known) else []
             self.run([COMPILERS[language], *flags, *use, "-Xclang", "-disable-llvm-passes", "-emit-llvm", "-c",
                       f"-DSAFE={int(safe)}", f"-I{source.top}", os.path.join(source.top, name), "-o", modules[-1]])
+        coarse = self.coarse(source, modules, stem) if not safe else None
         findings, facts = stem + ".json", stem + ".facts"
         self.run([self.scan, *modules, "--findings", findings, "--facts", facts, "--quiet"], timeout=LONGEST_S)
         top = os.path.realpath(source.top)
@@ -112,7 +113,15 @@ class Scanner:
             ranked.append((sites, int(re.search(r"rank (\d+)", why)[1]), why))
         for path in [*modules, findings, facts]:
             os.remove(path)
-        return ranked, safe_lines
+        return ranked, safe_lines, coarse
+
+    def coarse(self, source, modules, stem):
+        """What is found if pointers are followed in the coarsest way from the start."""
+        findings = stem + ".coarse.json"
+        self.run([self.scan, *modules, "--findings", findings, "--pointer-work", "0", "--quiet"], timeout=LONGEST_S)
+        ranked = [(sites, 0, "") for sites, _ in detectors.sites_of_json(findings, os.path.realpath(source.top))]
+        os.remove(findings)
+        return ranked
 
 
 def missed_lines(source, ranked):
@@ -140,6 +149,7 @@ class Result:
         self.missed = missed_lines(source, racy[0])
         # Places of a race that no candidate has and that the facts call safe: the worst that can happen.
         self.wrong = {place for lines in self.missed.values() for place in lines & racy[1]}
+        self.missed_coarse = missed_lines(source, racy[2])
         self.likely = [entry for entry in self.safe if entry[1] >= LIKELY]
 
     def show(self, why_missed, details):
@@ -154,6 +164,9 @@ class Result:
     def problems(self, row):
         if self.missed and not row.missed:
             yield f"{self.source.name}: missed {'; '.join(words(lines) for lines in self.missed.values())}"
+        for race, lines in self.missed_coarse.items():
+            if race not in self.missed:
+                yield f"{self.source.name}: coarser pointers miss {words(lines)}"
         if not self.missed and row.missed:
             yield f"{self.source.name}: found, but expected.txt says that it is missed"
         if self.wrong and "not on memory" not in row.missed:

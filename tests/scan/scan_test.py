@@ -89,6 +89,38 @@ class Scan(Case):
         with open(self.path("f.json"), encoding="utf-8") as file:
             self.assertIn("Data race on total", file.read())  # reached through a copied pointer
 
+    def anything_anywhere(self, kinds, *options):
+        """Counters of a scan where each of `kinds` records may be behind each pointer, as where one register of an interpreter
+        holds all: each has a table of functions and a few fields, and all meet in one array of bytes."""
+        records = "".join(f"""
+struct t{i} {{ void (*run)(struct t{i}*, void*); void* a; void* b; long n; }};
+static void run{i}(struct t{i}* me, void* other) {{ me->a = other; me->b = any[me->n % 64]; any[me->n % 63] = me->a; me->n++; }}
+static struct t{i}* make{i}(void) {{ struct t{i}* made = calloc(1, sizeof *made + any_size); made->run = run{i}; any[{i % 64}] = made; return made; }}
+static void use{i}(void) {{ struct t{i}* one = any[{(i * 7) % 64}]; void* copy[4]; memcpy(copy, one, any_size); one->run(one, copy[{i % 4}]); }}"""
+                          for i in range(kinds))
+        body = "".join(f"make{i}(); use{i}(); " for i in range(kinds))
+        calls = "".join(f"use{i}(); " for i in range(kinds))
+        self.build(self.two_threads(body, calls + "total++;", "static void* any[64]; unsigned any_size; int total;" + records), "--scan")
+        done = self.scan("--no-own-objects", *options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with open(self.path("f.json"), encoding="utf-8") as file:
+            text = file.read()
+        self.assertIn("Data race on total", text)
+        self.assertIn("Data race on any", text)
+        return {one["name"]: one["value"] for one in json.loads(text)["origins"][0]["counters"]}
+
+    def test_work_for_pointers_grows_with_the_program(self):
+        """Counted, not timed. Each load through each pointer to each record would grow by 8 where the program grows by 2."""
+        small, large = self.anything_anywhere(40), self.anything_anywhere(80)
+        self.assertLess(large["pointer_work"], 5 * small["pointer_work"], (small, large))
+
+    def test_pointers_are_followed_in_a_coarser_way_before_nothing_is_found(self):
+        exact = self.anything_anywhere(40)
+        coarse = self.anything_anywhere(40, "--pointer-work", "1")
+        self.assertEqual(exact.get("pointers_merged", 0), 0)
+        self.assertGreater(coarse["pointers_merged"], 0)
+        self.assertEqual(coarse.get("pointers_not_followed", 0), 0)
+
     def two_threads(self, body, work, more=""):
         """A program whose two threads run `work`, after `body` in main."""
         return self.write("two.c", f"""#include <pthread.h>

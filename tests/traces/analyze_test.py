@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""deadheat analyze on events that cannot be (a lock released by who does not hold it): one line each, with the exact
+"""deadheat analyze on events that cannot be (a lock released by a thread that does not hold it): one line each, with the exact
 place in the trace, in every format, however deep.
 
 analyze_test.py DEADHEAT FOLDER

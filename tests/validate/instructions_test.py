@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Instructions per operation of a program that is built for validation while nobody validates, against bounds.csv; and of one
+"""Instructions per operation of a program that is built for validation while no validator is attached, against bounds.csv; and of one
 that is built for detection and validated by its own hooks (gcc has no other way), against bounds_hooked.csv.
 
 usage: instructions_test.py DEADHEAT_CC PROGRAMS COUNT_PY [--write]
@@ -23,7 +23,7 @@ def main():
             return 77
     source = os.path.join(programs, "costs.c")
     sites = [(function, lines_of(source, pattern)[0], "write")
-             for function, pattern in (("touch_promoted", r"promoted = i"), ("touch_alone", r"alone = i"))]
+             for function, pattern in (("touch_promoted", r"promoted = i"), ("touch_alone", r"alone = i"), ("touch_many", r"many\[i & 1023\] = i"))]
     with tempfile.TemporaryDirectory() as folder:
         candidates = os.path.join(folder, "candidates.json")
         with open(candidates, "w", encoding="utf-8") as file:

@@ -117,6 +117,62 @@ class Ways(Validation):
         self.assertEqual(findings[0]["verdict"]["basis"], "observed", text)
 
 
+class Orders(Validation):
+    """Orders that are easily missed: each would be a wrong true race. And their racy twins, which must not be lost for it."""
+
+    ONE_WAY = ("condition", "c11", "reader", "consume", "release", "failing", "fence", "fence_acquire", "release_fence", "sequence",
+               "chain", "asm_goto", "system_calls", "timer")
+    LOCKS = ("peterson", "exchange")
+
+    def setUp(self):
+        super().setUp()
+        path = self.source("orders.c")
+        write, read = ("put", lines_of(path, r"void put\(")[0], "write"), ("take", lines_of(path, r"void take\(")[0], "read")
+        self.write_candidates(candidate(path, write, read), candidate(path, write, write))
+        self.build("orders.c")
+
+    def test_no_order_is_missed(self):
+        library = self.path("plain_pool.so")
+        self.assertEqual(self.run_in("clang-19", "-O1", "-shared", "-fPIC", "-pthread", self.source("plain_pool.c"), "-o", library).returncode, 0)
+        for words in (*((way,) for way in (*self.ONE_WAY, *self.LOCKS, "heap", "map", "stack", "fiber")), ("pool", library)):
+            with self.subTest(way=words[0]):
+                status, findings, text = self.validate(self.path("program"), *words, options=("--tau-most", "51"))
+                self.assertEqual(status, 0, text)
+                self.assertNotIn("true_race", [self.state(finding) for finding in findings], text)
+
+    def test_the_same_without_order_is_a_race(self):
+        for way in (*self.ONE_WAY, *self.LOCKS):
+            with self.subTest(way=way):
+                status, findings, text = self.validate(self.path("program"), way, "late", options=PATIENT)
+                self.assertEqual((status, self.state(findings[0])), (66, "true_race"), text)
+
+
+class Routines(Validation):
+    def test_the_first_function_is_the_programs_own(self):
+        path = self.source("first.c")
+        line = lines_of(path, r"counter \+ 1")[0]
+        self.write_candidates(candidate(path, ("run", line, "write"), ("run", line, "write")))
+        self.build("first.c")
+        status, findings, text = self.validate(self.path("program"), options=("--no-steering", "--bound", "60000"))
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+        self.assertEqual(findings[0]["verdict"]["basis"], "observed", text)
+
+
+class Consequences(Validation):
+    def test_of_several_races_the_one_that_crashes_is_found(self):
+        """Both are tried in the same executions; what failed is tried again, one at a time."""
+        path = self.source("closes.c")
+        count = lines_of(path, r"counter \+ 1")[0]
+        self.write_candidates(
+            candidate(path, ("clear", lines_of(path, r"place = 0")[0], "write"), ("get", lines_of(path, r"return place")[0], "read")),
+            candidate(path, ("count", count, "write"), ("count", count, "write")))
+        self.build("closes.c")
+        status, findings, text = self.validate(self.path("program"), options=("--tau", "3000", "--tau-most", "3000", "--at-once", "16"))
+        self.assertEqual(status, 66, text)
+        self.assertEqual(findings[0]["verdict"].get("consequence", {}).get("kind"), "crash", text + str(findings[0]["verdict"]))
+        self.assertNotIn("consequence", findings[1]["verdict"], text)
+
+
 class Interrupts(Validation):
     """The user knows a hang when he sees one; time alone says nothing."""
 

@@ -1,5 +1,5 @@
 // A bounded buffer with one condition variable for both ends and notify_one: the one that is woken
-// may be of the wrong kind, and then nobody is woken any more.
+// may be of the wrong kind, and then no thread is woken any more.
 #include <condition_variable>
 #include <mutex>
 

@@ -3,7 +3,7 @@
 // deadlock. Threads live so shortly that the system's scheduler runs them one after the other, and
 // the bug hardly ever shows.
 //
-// Shared variables are not in an unnamed namespace: optimisers would see that nobody reads them.
+// Shared variables are not in an unnamed namespace: optimisers would see that they are never read.
 #pragma once
 
 #include <cstdio>

@@ -1,4 +1,4 @@
-// Who was woken takes without looking again: in between another one came and took.
+// A woken thread takes without checking again: in between another one may have taken.
 #include <condition_variable>
 #include <mutex>
 

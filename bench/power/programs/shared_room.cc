@@ -1,6 +1,6 @@
 // Two groups share a room; the first of a group takes the room's lock, the last gives it back, and
-// one lock guards the counts of both. Who waits for the room holds that lock, so that nobody can
-// leave.
+// one lock guards the counts of both. A thread that waits for the room holds that lock, so that no
+// other can leave.
 #include <mutex>
 
 #include "bug.h"

@@ -1,5 +1,5 @@
 // One thread makes the connection, another uses it, and only the order in which they are started
-// says who comes first.
+// orders the two.
 #include "bug.h"
 
 struct Connection {

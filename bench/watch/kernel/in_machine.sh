@@ -6,7 +6,7 @@ calls() {  # NAME: many small calls, and how long they took
   dd if=/dev/zero of=/dev/null bs=1 count=300000 2> /dev/null
   echo $1 $begin $(now) >> /out/idle.txt
 }
-# Loaded, but nobody watches.
+# Loaded, but not watching.
 for round in 1 2 3 4 5 6 7; do
   calls without
   insmod deadheat.ko || exit 1

@@ -261,7 +261,7 @@ int main(int count, char **words) {
   signal(SIGPIPE, SIG_IGN);
   pid_count = count - 3;
   for (int i = 0; i < pid_count; ++i) start(words[3 + i], i);
-  // Who waits for the other end of the pipe when the time is over waits for good.
+  // A task that waits for the other end of the pipe when the time is over waits for ever.
   while (!over()) usleep(100000);
   usleep(300000);
   for (int i = 0; i < pid_count; ++i)

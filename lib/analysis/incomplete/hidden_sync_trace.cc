@@ -72,8 +72,8 @@ class Execution {
 
   static uint64_t object(uint32_t library_class) { return kObjectBase + library_class * 64ULL; }
 
-  // A call into the class: its synchronisation, recorded in the complete trace, and in the other
-  // one only if the class is instrumented.
+  // A call into the class: the complete trace records its synchronisation, the other one only if
+  // the class is instrumented.
   void call(uint32_t thread, uint32_t library_class, std::initializer_list<Event> synchronisation) {
     const bool hidden = left_out_[library_class];
     auto& incomplete = result_.incomplete;
@@ -102,18 +102,18 @@ class Execution {
       const uint64_t own = kPrivateBase + thread * 4096 + random_.below(32) * 64;
       ranges.push_back({own, own + 64});
     }
-    if (random_.chance(0.08)) {  // something that other calls reach as well
+    if (random_.chance(0.08)) {  // an object that other calls reach too
       const uint64_t shared = object(static_cast<uint32_t>(random_.below(kLibraryClasses)));
       ranges.push_back({shared, shared + 64});
     }
   }
 
-  // Every class guards a variable of its own and is a lock, a mailbox or a flag.
+  // Every class guards its own variable and is a lock, a mailbox or a flag.
   void step(uint32_t thread) {
     if (held_[thread] != 0) return finish_lock(thread);
     const auto library_class = static_cast<uint32_t>(random_.below(kLibraryClasses));
     const uint64_t variable = library_class;
-    if (random_.chance(0.06)) return access(thread, variable);  // without asking anyone
+    if (random_.chance(0.06)) return access(thread, variable);  // without synchronisation
     const uint64_t sync = object(library_class);
     switch (library_class % 4) {
       case 0:
@@ -144,7 +144,7 @@ class Execution {
     const uint32_t library_class = held_[thread] - 1;
     access(thread, library_class);
     if (random_.chance(0.4)) access(thread, library_class);
-    if (random_.chance(0.3)) return;  // goes on inside
+    if (random_.chance(0.3)) return;  // continues inside
     holder_[library_class] = 0;
     held_[thread] = 0;
     call(thread, library_class, {make(thread, EventKind::kRelease, object(library_class), 0, 14)});

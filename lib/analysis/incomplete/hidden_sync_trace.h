@@ -1,10 +1,10 @@
-// Pairs of traces for judging RDIT: one complete, one of the same execution in which the
-// synchronisation inside randomly chosen classes of a library was not recorded. As in rdit.txt
-// section 4, whole classes are left out.
+// Pairs of traces for evaluating RDIT: a complete one, and one of the same execution without the
+// synchronisation inside randomly chosen classes of a library. As in rdit.txt section 4, whole
+// classes are left out.
 //
-// The threads of the execution protect shared data through library calls (a lock taken in one call
-// and released in another, a mailbox, a flag) and sometimes not at all: those are the true races.
-// In the incomplete trace a call into a left-out class is a region whose reachable set holds the
+// The threads protect shared data through library calls (a lock acquired in one call and released
+// in another, a mailbox, a flag) and sometimes not at all: those are the true races. In the
+// incomplete trace a call into a left-out class is a region whose reachable set holds the
 // synchronisation objects that it used, plus random others, some of them shared with other calls.
 #pragma once
 

@@ -1,6 +1,6 @@
-// rdit.txt section 4 in small: where synchronisation was not recorded, plain happens-before cries
-// wolf, ordering all regions loses races, and RDIT does neither more than it must: no false alarm,
-// ever. bench/ prints the table.
+// rdit.txt section 4 in small: without the hidden synchronisation, plain happens-before reports
+// false alarms, and ordering all regions loses races. RDIT must never report a false alarm and must
+// keep most races. bench/ prints the table.
 #include <gtest/gtest.h>
 
 #include "lib/analysis/engine.h"

@@ -26,7 +26,7 @@ Ranges normalised(std::span<const Range> ranges) {
 }
 
 Ranges reach(std::span<const Range> ranges, uint64_t module, const Options& options) {
-  // Objects that stand for globals live above every user address.
+  // Objects that represent globals are above every user address.
   constexpr uint64_t kGlobals = 0xfff0'0000'0000'0000ULL;
   if (options.missing == Missing::kNaive || options.globals == Globals::kAll) return {{0, ~0ULL}};
   Ranges all(ranges.begin(), ranges.end());
@@ -72,7 +72,7 @@ void Regions::acquire(ThreadId thread) {
   }
 }
 
-// Adds what the thread knows to everything that it reaches, without learning from it.
+// Adds the thread's knowledge to everything that it reaches, without learning from it.
 void Regions::publish_all(ThreadId thread) {
   Thread& self = state(thread);
   const auto mine = std::make_shared<VectorClock>();
@@ -120,8 +120,8 @@ void Regions::flush_others(ThreadId thread) {
   unpublished_.swap(kept);
 }
 
-// Acquire, then publish: the thread then knows all that its intervals knew, so its clock replaces
-// theirs.
+// Acquire, then publish: the thread then knows everything that its intervals knew, so its clock
+// replaces theirs.
 void Regions::sync(ThreadId thread) {
   flush_others(thread);
   acquire(thread);

@@ -1,16 +1,16 @@
 // Regions: the edges that uninstrumented code may have made (rdit.txt, Algorithm 1), online.
 //
-// The paper compares all pairs of regions (BarrierPairs): if two of different threads can reach a
-// common address, every recorded event of the one is ordered before every later one of the other
-// (line 25: begin, end, and what was recorded between them by call-backs). Here each address that a
-// region can reach carries a clock; a region event acquires, then publishes, the clock of
-// everything that the thread's open regions reach. After that all those addresses have one and the
-// same clock, so they share it, and neighbours melt into one interval: the cost follows the number
+// The paper compares all pairs of regions (BarrierPairs): if two regions of different threads can
+// reach a common address, every recorded event of one is ordered before every later one of the
+// other (line 25: begin, end, and events recorded between them by callbacks). Here each address
+// that a region can reach carries a clock; a region event acquires, then publishes, the clock of
+// everything that the thread's open regions reach. Afterwards all those addresses have the same
+// clock, so they share it, and neighbours merge into one interval: the cost depends on the number
 // of intervals, not of pairs of regions. The pairwise loop is the naive twin in the tests.
 //
 // An event inside an open region may be followed by hidden synchronisation before the region's end.
-// It is published when another thread next looks (flush_others), with what its thread knew then, so
-// that quiet threads cost nothing.
+// It is published when another thread next acquires (flush_others), with its thread's knowledge at
+// that time, so that quiet threads cost nothing.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@
 namespace deadheat::analysis {
 
 using Ranges = std::vector<trace::Range>;
-// Sorted, disjoint, not touching, none empty.
+// Sorted, disjoint, not adjacent, none empty.
 Ranges normalised(std::span<const trace::Range> ranges);
-// What a region with these ranges reaches under the options: itself, the module's globals, or
+// What a region with these ranges reaches under the options: the ranges, the module's globals, or
 // everything.
 Ranges reach(std::span<const trace::Range> ranges, uint64_t module, const Options& options);
 
@@ -41,10 +41,10 @@ class Regions {
   bool inside(trace::ThreadId thread) const {
     return thread < threads_.size() && !threads_[thread].open.empty();
   }
-  // Around every other recorded event of a thread that is inside a region.
+  // Around every other recorded event of a thread inside a region.
   void before_inner(trace::ThreadId thread);
   void after_inner(trace::ThreadId thread);
-  // Before another thread's event adds to what this thread knows (a broken trace that starts a
+  // Before another thread's event adds to this thread's knowledge (a broken trace that starts a
   // running thread).
   void before_fork_of(trace::ThreadId thread);
 
@@ -59,7 +59,7 @@ class Regions {
   struct Thread {
     std::vector<Ranges> open;  // a stack
     Ranges reach;              // the union of open
-    bool unpublished = false;  // had inner events since it last published
+    bool unpublished = false;  // has inner events since it last published
     uint64_t seen = 0;         // generation at its last acquire
   };
 

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,6 +12,7 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <mutex>
 #include <random>
@@ -18,6 +20,7 @@
 
 #include "lib/base/file.h"
 #include "lib/base/scoped_fd.h"
+#include "lib/hive/agent/pace.h"
 
 namespace deadheat::hive::agent {
 namespace {
@@ -26,11 +29,18 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
 constexpr auto kTick = milliseconds(10);
+
+std::chrono::nanoseconds processor_time() {
+  timespec used = {};
+  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
 constexpr auto kScanEvery = milliseconds(1000);
 constexpr size_t kResultsAtOnce = 200;
 constexpr uint32_t kLongPoll_s = 20;
+constexpr auto kAfterLongPoll = milliseconds(100);
 
-// A question that waits at the hive does not keep the agent from ending.
+// A request that waits at the hive does not prevent the agent from ending.
 http::Client with_stop(const Options& options) {
   http::Client client = options.hive;
   client.stopped = options.stopped;
@@ -45,24 +55,30 @@ class Agent {
         sites_(std::move(sites)),
         listener_(std::move(listener)),
         spool_(options.folder + "/spool", options.spool_bytes),
-        link_(with_stop(options), options.token, options.folder + kLogFile,
-              std::random_device()()) {}
+        link_(with_stop(options), options.token, options.folder + kLogFile, std::random_device()()),
+        pace_(sites_.size()) {}
 
   Status run() {
     if (const Status loaded = spool_.load(); !loaded) return loaded.error();
-    // Before anything is said to anybody.
+    // Before any program is told anything.
     off_ = is_off();
     if (off_) say_off();
     tell_listener();
     std::thread courier([this] { speak_to_hive(); });
     auto scanned = Clock::now() - kScanEvery;
+    auto slept = Clock::now();
+    auto used = processor_time();
     while (!options_.stopped || !options_.stopped()) {
       if (Clock::now() - scanned >= kScanEvery) {
         scanned = Clock::now();
         look_for_processes();
       }
       watch();
-      std::this_thread::sleep_for(kTick);
+      const auto pause =
+          rest(processor_time() - used, Clock::now() - slept, options_.cpu_share, kTick);
+      slept = Clock::now();
+      used = processor_time();
+      std::this_thread::sleep_for(pause);
     }
     {
       const std::lock_guard lock(mutex_);
@@ -101,7 +117,7 @@ class Agent {
     uint64_t refused = 0;
     auto pages = listener_->take(refused);
     if (off_) return;
-    // A page that came while the orders changed may have the old ones: it is told again.
+    // A page that arrived while the orders changed may have the old ones: it is told again.
     for (auto& page : pages) meet(std::move(page), !changed_);
     changed_ = false;
     const size_t results = spool_.size();
@@ -127,7 +143,7 @@ class Agent {
     for (const auto& site : sites_) {
       if (site->fingerprint() != page->fingerprint()) continue;
       if (site->knows(static_cast<pid_t>(page->pid()))) return;
-      // Another agent's. It is asked again in every round: agents come and go.
+      // Another agent has it. It is checked again in every round: agents come and go.
       if (!page->claim()) {
         if (!taken_) say("another agent validates in " + site->program() + "; this one waits");
         taken_ = true;
@@ -138,7 +154,7 @@ class Agent {
     }
   }
 
-  // Programs that were there before the agent, or do not know its socket.
+  // Finds programs started before the agent, or without its socket.
   void look_for_processes() {
     const std::lock_guard lock(mutex_);
     if (off_) return;
@@ -160,27 +176,23 @@ class Agent {
     ::closedir(list);
   }
 
-  // The other thread: results first, then each site in turn.
+  // The other thread: results first, then each program that is due.
   void speak_to_hive() {
     bool complained = false;
     while (true) {
       std::unique_lock lock(mutex_);
       if (over_) return;
+      if (news_) pace_.hurry();
       news_ = false;
       lock.unlock();
       Status fine = send_results();
-      bool idle = true;
-      for (const auto& site : sites_) {
-        if (!fine) break;
-        fine = ask(*site, idle);
-      }
+      for (size_t i = 0; i < sites_.size() && fine; ++i)
+        if (pace_.due(i, Clock::now())) fine = ask(i);
       if (!fine && !complained) say(fine.error().message + "; trying again");
       complained = !fine;
       lock.lock();
-      const int64_t wait_ms =
-          fine ? std::max(again_ms_, idle && sites_.size() == 1 ? 100 : options_.poll_ms)
-               : link_.back_off_ms();
-      wake_.wait_for(lock, milliseconds(wait_ms), [&] { return over_ || (fine.ok() && news_); });
+      const auto until = fine ? pace_.next() : Clock::now() + milliseconds(link_.back_off_ms());
+      wake_.wait_until(lock, until, [&] { return over_ || (fine.ok() && news_); });
     }
   }
 
@@ -190,7 +202,7 @@ class Agent {
       if (results.results.empty()) return Ok{};
       const auto answer = link_.send(results);
       if (!answer) return answer.error();
-      // What the hive refuses it will refuse again: it is gone, and said.
+      // The hive would refuse the same result again: it is dropped, and reported.
       if (!answer.value().refused.empty())
         say("the hive refused " + std::to_string(answer.value().refused.size()) +
             " results: " + answer.value().refused[0].why);
@@ -199,23 +211,27 @@ class Agent {
   }
 
   // A long poll only if nothing waits for it: one program, which holds nothing.
-  Status ask(Site& site, bool& idle) {
+  Status ask(size_t number) {
+    Site& site = *sites_[number];
     std::unique_lock lock(mutex_);
-    if (off_ || over_) return Ok{};
+    if (off_ || over_) {
+      pace_.answered(number, milliseconds(options_.poll_ms), 0, Clock::now());
+      return Ok{};
+    }
     api::Poll poll = site.poll_request(spool_.dropped());
-    const bool nothing_held = site.holding() == 0;
-    if (sites_.size() == 1 && nothing_held) poll.wait_s = kLongPoll_s;
-    idle = idle && nothing_held;
+    const bool alone = sites_.size() == 1;
+    if (alone && site.holding() == 0) poll.wait_s = kLongPoll_s;
     lock.unlock();
     const auto answer = link_.poll(poll);
     if (!answer) return answer.error();
     lock.lock();
-    if (off_ || over_) return Ok{};
-    constexpr uint32_t kLongest_s = 3600;  // whatever the hive wishes
-    again_ms_ = int64_t{std::min(answer.value().again_s, kLongest_s)} * 1000;
-    site.take(answer.value(), spool_);
-    if (!answer.value().jobs.empty() || !answer.value().drop.empty()) orders_changed();
-    if (site.holding() > 0) idle = false;
+    if (!off_ && !over_) {
+      site.take(answer.value(), spool_);
+      if (!answer.value().jobs.empty() || !answer.value().drop.empty()) orders_changed();
+    }
+    const auto usual =
+        alone && site.holding() == 0 ? kAfterLongPoll : milliseconds(options_.poll_ms);
+    pace_.answered(number, usual, answer.value().again_s, Clock::now());
     return Ok{};
   }
 
@@ -232,8 +248,8 @@ class Agent {
   Spool spool_;
   Link link_;
   bool off_ = false, over_ = false, changed_ = false, news_ = false;
-  int64_t again_ms_ = 0;  // the hive's wish
-  bool taken_ = false;    // that another agent has a program was said
+  Pace pace_;
+  bool taken_ = false;  // that another agent has a program was said
 };
 
 }  // namespace
@@ -254,6 +270,13 @@ Status run(const Options& options) {
   if (::flock(alone.get(), LOCK_EX | LOCK_NB) != 0)
     return Error{"another agent has the folder " + options.folder,
                  "one agent can have several programs; --folder gives this one its own"};
+  // What it may still need grows with its programs' processes, of which it takes a bounded number;
+  // whatever goes beyond that is a mistake of ours, and ends the agent instead of the machine.
+  if (options.memory_bytes > 0) {
+    const rlimit most = {options.memory_bytes, options.memory_bytes};
+    if (::setrlimit(RLIMIT_DATA, &most) != 0)
+      return errno_error("cannot bound the agent's memory:", options.folder, errno);
+  }
   ::unlink((options.folder + "/page.socket").c_str());  // of an agent that was killed
   auto listener = validate::Listener::create(options.folder);
   if (!listener) return listener.error();

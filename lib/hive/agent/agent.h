@@ -1,8 +1,8 @@
-// The daemon on a user's machine. One thread watches the pages of validating programs, one speaks
-// to the hive; programs never wait for either.
+// The daemon on a user's machine. One thread watches the pages of validating programs, one talks to
+// the hive; programs never wait for either.
 //
 // Consent: nothing runs without a configured hive; a file named "off" in the agent's folder
-// (`deadheat agent off`) takes every job out of every program within a few milliseconds; each
+// (`deadheat agent off`) removes every job from every program within a few milliseconds; each
 // message that leaves is in sent.log. The agent starts, stops and replaces no program.
 #pragma once
 
@@ -23,7 +23,9 @@ struct Options {
   std::string token;
   Limits limits;
   uint64_t spool_bytes = 16U << 20;
-  int64_t poll_ms = 2000;  // between two questions while jobs are held
+  uint64_t memory_bytes = 256U << 20;  // of the agent itself; 0: no limit
+  double cpu_share = 0.05;             // of one processor, for the agent itself; 0: no limit
+  int64_t poll_ms = 2000;              // between two questions while jobs are held
   std::function<bool()> stopped;
   std::function<void(const std::string&)> say;
 };
@@ -31,7 +33,7 @@ struct Options {
 inline constexpr char kOffFile[] = "/off";
 inline constexpr char kLogFile[] = "/sent.log";
 
-// Until stopped. What was not acknowledged then stays in the spool.
+// Runs until stopped. Unacknowledged results stay in the spool.
 Status run(const Options& options);
 
 }  // namespace deadheat::hive::agent

@@ -1,5 +1,5 @@
-// How a process of somebody else ended. Only Linux 6.15 and later tell that to one who is not its
-// parent (PIDFD_GET_INFO); before that nothing is known, and nothing is claimed.
+// How a process that is not our child ended. Only Linux 6.15 and later report this to a process
+// other than the parent (PIDFD_GET_INFO); before that nothing is known, and nothing is claimed.
 #pragma once
 
 #include <sys/types.h>
@@ -15,10 +15,10 @@ class Ending {
   Ending() = default;
   // Before the process ends.
   explicit Ending(pid_t process);
-  // As from waitpid; nothing while it runs, or where the kernel does not tell.
+  // As from waitpid; nothing while it runs, or if the kernel does not tell.
   std::optional<int> status() const;
-  // It died of its own doing: a signal that means a broken invariant, not one that somebody sends
-  // to end it.
+  // It died by its own fault: a signal that means a broken invariant, not one that is sent to end
+  // it.
   bool crashed() const;
 
  private:

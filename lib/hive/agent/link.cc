@@ -20,15 +20,34 @@ constexpr off_t kMostLog = 4 << 20;
 }  // namespace
 
 Result<api::PollAnswer> Link::poll(const api::Poll& poll) {
-  auto body = post("/api/v1/jobs", api::encode(poll));
-  if (!body) return body.error();
-  return api::decode_poll_answer(body.value());
+  return understood(post("/api/v1/jobs", api::encode(poll)), api::decode_poll_answer);
 }
 
 Result<api::ResultsAnswer> Link::send(const api::Results& results) {
-  auto body = post("/api/v1/results", api::encode(results));
+  return understood(post("/api/v1/results", api::encode(results)), api::decode_results_answer);
+}
+
+// Who answers, and answers nonsense, is no hive: a login page of some network, for example.
+template <typename Answer>
+Result<Answer> Link::understood(Result<std::string> body,
+                                Result<Answer> (*decode)(std::string_view)) {
   if (!body) return body.error();
-  return api::decode_results_answer(body.value());
+  auto answer = decode(body.value());
+  const std::lock_guard lock(mutex_);
+  if (answer) {
+    back_off_ms_ = 0;
+    refused_ = false;
+    return answer;
+  }
+  wait_longer();
+  return Error{"what the hive answered cannot be read: " + answer.error().message,
+               "is this its address?"};
+}
+
+// Twice as long each time, and not all agents of a fleet at once.
+void Link::wait_longer() {
+  back_off_ms_ = std::clamp(back_off_ms_ * 2, kFirstWait_ms, kLongestWait_ms);
+  back_off_ms_ += static_cast<int64_t>(random_.below(static_cast<uint64_t>(back_off_ms_ / 4 + 1)));
 }
 
 Result<std::string> Link::post(const std::string& path, const std::string& body) {
@@ -42,14 +61,8 @@ Result<std::string> Link::post(const std::string& path, const std::string& body)
   request.body = body;
   auto response = hive_.call(request);
   const std::lock_guard lock(mutex_);
-  if (response && response->status == 200) {
-    back_off_ms_ = 0;
-    refused_ = false;
-    return std::move(response->body);
-  }
-  // Twice as long each time, and not all agents of a fleet at once.
-  back_off_ms_ = std::clamp(back_off_ms_ * 2, kFirstWait_ms, kLongestWait_ms);
-  back_off_ms_ += static_cast<int64_t>(random_.below(static_cast<uint64_t>(back_off_ms_ / 4 + 1)));
+  if (response && response->status == 200) return std::move(response->body);
+  wait_longer();
   if (!response) return response.error();
   refused_ = response->status == 401 || response->status == 403;
   const auto said = api::decode_problem(response->body);

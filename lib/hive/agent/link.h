@@ -1,11 +1,12 @@
-// The agent's way to the hive: asks for jobs, sends results, writes every message that leaves the
-// machine into a log that the user can read. A hive that does not answer is asked again later, each
-// time later, up to a minute.
+// The agent's connection to the hive: requests jobs, sends results, and writes every message that
+// leaves the machine to a log that the user can read. If the hive does not answer, the agent
+// retries with increasing delays of up to a minute.
 #pragma once
 
 #include <cstdint>
 #include <mutex>
 #include <string>
+#include <string_view>
 
 #include "lib/base/random.h"
 #include "lib/base/result.h"
@@ -23,10 +24,13 @@ class Link {
   Result<api::ResultsAnswer> send(const api::Results& results);
   // After a failure: when to try again, from now. 0 after a success.
   int64_t back_off_ms() const;
-  // The hive said that this credential may not: sending more is of no use.
+  // The hive rejected this credential: sending more is useless.
   bool refused() const;
 
  private:
+  template <typename Answer>
+  Result<Answer> understood(Result<std::string> body, Result<Answer> (*decode)(std::string_view));
+  void wait_longer();  // with the lock
   Result<std::string> post(const std::string& path, const std::string& body);
   void note(const std::string& path, const std::string& body);
 

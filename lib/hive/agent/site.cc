@@ -22,7 +22,7 @@ std::string random_name() {
   return hex((uint64_t{random()} << 32) | random()).substr(2);
 }
 
-// The name by which the hive knows this installation: random, made once.
+// The hive's name for this installation: random, created once.
 std::string instance_name(const std::string& folder, uint64_t fingerprint) {
   const std::string path = folder + "/instance." + hex(fingerprint).substr(2);
   if (const auto known = read_file(path, 256); known && !trim(known.value()).empty())
@@ -209,7 +209,7 @@ bool Site::gone(const Process& process) {
   return process.page->ended() || ::kill(static_cast<pid_t>(process.page->pid()), 0) != 0;
 }
 
-// True when the job is over: answered, or nobody came for long.
+// True if the job is over: answered, or not reached for long.
 bool Site::answered(const Held& held, Spool& spool) {
   const auto now = Clock::now();
   for (Process& process : processes_) {

@@ -1,10 +1,10 @@
-// One program on this machine, and the jobs that its processes do for the hive. A user site of the
-// paper: it has one name for the hive, and each process is one execution.
+// One program on this machine, and the jobs that its processes do for the hive. In the paper's
+// terms a user site: it has one name for the hive, and each process is one execution.
 //
 // What processes write is hostile: the page checks it, and only enumerations and small numbers
-// leave the machine. What the hive says is hostile too: candidates must be ones that the program
-// was built for, and tau, budget and standstill are the smaller of the hive's wish and the user's
-// limit.
+// leave the machine. What the hive sends is hostile too: candidates must be among those that the
+// program was built for, and tau, budget and standstill are the minimum of the hive's request and
+// the user's limit.
 #pragma once
 
 #include <chrono>
@@ -42,12 +42,12 @@ class Site {
   api::Poll poll_request(uint64_t dropped);
   // Jobs to begin and to end.
   void take(const api::PollAnswer& answer, Spool& spool);
-  // A process handed over its page, with the orders of `version` or older ones.
+  // A process passed its page, with the orders of `version` or older ones.
   void meet(std::unique_ptr<validate::Page> page, bool has_orders);
   bool knows(pid_t process) const;
-  // Looks at the answers; what is decided goes to the spool.
+  // Reads the answers; decided ones go to the spool.
   void look(Spool& spool);
-  // Every process goes on as if there were no agent.
+  // Every process continues as if there were no agent.
   void off();
 
   validate::Orders orders() const;

@@ -58,8 +58,8 @@ void Spool::add(const std::string& instance, const api::JobResult& result) {
     return;
   }
   const ScopedFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  // A full disk: the result is still sent from memory while this agent lives. Half a line is taken
-  // back, or the next one would continue it and be lost with it.
+  // On a full disk the result is still sent from memory while this agent lives. An incomplete line
+  // is removed, or the next one would continue it and be lost with it.
   struct stat before = {};
   if (file.valid() && ::fstat(file.get(), &before) == 0 &&
       !write_all(file.get(), entry.line, path_) && ::ftruncate(file.get(), before.st_size) != 0)

@@ -1,6 +1,6 @@
 // Results that the hive has not acknowledged yet, in a file of one line each. They survive the
-// agent and the hive's absence. The file has a budget: when it is full, NotSeen goes first (it says
-// least), then new results are dropped; both are counted, and the count goes to the hive.
+// agent and the hive's absence. The file has a budget: when it is full, NotSeen is dropped first
+// (the least informative), then new results; both are counted, and the count goes to the hive.
 #pragma once
 
 #include <cstdint>
@@ -18,10 +18,10 @@ class Spool {
  public:
   Spool(std::string path, uint64_t most_bytes) : path_(std::move(path)), most_bytes_(most_bytes) {}
 
-  // What an earlier agent left; lines that cannot be read are counted as dropped.
+  // Results left by an earlier agent; unreadable lines count as dropped.
   Status load();
   void add(const std::string& instance, const api::JobResult& result);
-  // Up to `most` of the oldest, all of one instance; empty when there is none.
+  // Up to `most` of the oldest, all of one instance; empty if there are none.
   api::Results oldest(size_t most) const;
   // The hive has these.
   void remove(const api::Results& sent);

@@ -82,8 +82,8 @@ TEST_F(SpoolTest, half_a_line_is_counted_and_the_rest_read) {
   EXPECT_EQ(spool.dropped(), 1U);
 }
 
-// Killed at any byte of the last line: the torn line is dropped and counted, all before it is sent,
-// and what is added afterwards does not continue it.
+// Killed at any byte of the last line: the torn line is dropped and counted, all earlier ones are
+// sent, and lines added afterwards do not continue it.
 TEST_F(SpoolTest, a_last_line_torn_at_any_byte_costs_itself_only) {
   {
     Spool spool(path_, 1 << 20);

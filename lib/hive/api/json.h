@@ -1,6 +1,6 @@
 // The wire types as JSON. Decoding is bounded: size, depth and number of values are measured before
-// anything is built; strings and arrays have a longest; unknown fields are ignored, so that a newer
-// agent can speak to an older hive. Whatever comes in, the answer is a value or an Error.
+// anything is built; strings and arrays have a maximum; unknown fields are ignored, so that a newer
+// agent can talk to an older hive. Any input gives a value or an Error.
 #pragma once
 
 #include <string>

@@ -1,8 +1,8 @@
-// What agents, people and the hive say to each other under /api/v1/, as types. Data only; json.h
-// gives them their form on the wire, docs/formats/hive-api.yaml documents it.
+// The messages between agents, people and the hive under /api/v1/, as types. Data only; json.h
+// defines their wire format, docs/formats/hive-api.yaml documents it.
 //
-// What an agent sends is listed here and nowhere else: no address, no data value, no argument and
-// no host name has a field.
+// This is a complete list of what an agent sends: there is no field for an address, a data value,
+// an argument or a host name.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ inline constexpr uint32_t kVersion = 1;
 inline constexpr uint32_t kOldestVersion = 1;  // that this hive still understands
 inline constexpr char kVersionHeader[] = "Deadheat-Api-Version";
 
-// An instance asks for work, and says what it holds and how it fares.
+// An instance requests work, and reports what it holds and its load.
 struct Poll {
   std::string instance;              // random, made by the agent; not a host name
   std::string build_id;              // of the program
@@ -79,7 +79,7 @@ struct Refusal {
   friend bool operator==(const Refusal&, const Refusal&) = default;
 };
 
-// Every result is in exactly one of the three; only what is refused was not kept.
+// Every result is counted in exactly one of the three; only refused ones were not stored.
 struct ResultsAnswer {
   uint32_t accepted = 0, repeated = 0;
   std::vector<Refusal> refused;
@@ -92,7 +92,7 @@ struct PushAnswer {
   friend bool operator==(const PushAnswer&, const PushAnswer&) = default;
 };
 
-// What a person says about a race; what is absent stays as it is.
+// A person's statement about a race; absent fields stay unchanged.
 struct Edit {
   std::string comment;
   std::optional<std::string> owner;
@@ -119,7 +119,7 @@ struct RaceList {
   friend bool operator==(const RaceList&, const RaceList&) = default;
 };
 
-// What a web hook is told about a race that became true, or was proved.
+// What a web hook receives about a race that became true, or was proved.
 struct HookBody {
   std::string id, event, program, race, title, where, basis, consequence, owner;
   uint64_t number = 0;

@@ -31,8 +31,8 @@ std::optional<Choice> choose(std::span<const Offer> offers, std::span<const Trie
 }
 
 double stride(const Offer& offer, const Policy& policy) {
-  // A claim calls for others' answers. After so many it is a race like any other, or a few liars
-  // who claim everything would take the fleet's time for ever.
+  // A claim calls for answers from others. After this many it is a race like any other; otherwise a
+  // few liars who claim everything would take the fleet's time for ever.
   constexpr uint64_t kEnoughAnswers = 40;
   const bool new_claim = offer.state == model::VerdictState::kTrueRace &&
                          offer.answered[0] + offer.answered[1] < kEnoughAnswers;

@@ -54,7 +54,7 @@ struct Offer {
   uint64_t answered[2] = {};  // by everybody, primary and alternate
 };
 
-// What one instance has done about one race.
+// One instance's progress on one race.
 struct Tried {
   uint32_t tau_us[2] = {};  // 0: it has not exercised the race yet
   uint32_t tries[2] = {};
@@ -70,19 +70,19 @@ struct Choice {
   bool last_tau = false;
 };
 
-// The first offer that the instance can still do something about. tried[i] belongs to offers[i].
+// The first offer with something left to do for the instance. tried[i] belongs to offers[i].
 std::optional<Choice> choose(std::span<const Offer> offers, std::span<const Tried> tried,
                              const Policy& policy, Random& random);
 
-// By how much a race's turn grows when it is given out.
+// How much a race's turn grows when it is assigned.
 double stride(const Offer& offer, const Policy& policy);
 
 // The instance's record after an answer to a job of this order and tau.
 Tried after(Tried tried, model::Order order, uint32_t tau_us, model::Outcome outcome,
             const Policy& policy);
 
-// How an instance fares beside the others: it is left alone for a while when it spends more time,
-// or meets more timeouts, than twice the average (and enough of either to mean something).
+// An instance's load compared with the others: it is left alone for a while if it spends more time,
+// or meets more timeouts, than twice the average (and enough of either to be significant).
 struct Load {
   double spent_ppm = 0;
   double jobs = 0, timeouts = 0;

@@ -1,5 +1,5 @@
-// An agent's proof is a claim. What the proof implied about order is said outright, because a claim
-// implies nothing.
+// An agent's proof is a claim. What the proof implied about order is stated explicitly, because a
+// claim implies nothing.
 #pragma once
 
 #include "lib/model/evidence.h"

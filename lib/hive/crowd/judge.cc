@@ -37,7 +37,7 @@ double weight_of(const Evidence& e, model::CandidateKind kind, bool promoted, co
   return promoted && e.outcome == model::Outcome::kNoRace ? rules.weak_promoted : rules.weak;
 }
 
-// What one credential said against, in executions.
+// The evidence of one credential against the race, in executions.
 double weight_of_one(std::span<const Evidence> its, model::CandidateKind kind, bool trusted,
                      bool promoted, const Rules& rules) {
   std::set<std::string_view> withdrawn;

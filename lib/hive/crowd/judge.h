@@ -1,5 +1,5 @@
-// What the answers of a crowd add up to: the model's one fold, after each piece of evidence has
-// been given the weight of who said it. Pure.
+// Combines the answers of a crowd: the model's one fold, after weighting each piece of evidence by
+// its sender. Pure.
 //
 //   claimed  However many agents say Race, it is their word: Proof::kAgentClaim, one voice a
 //            credential.
@@ -7,8 +7,8 @@
 //   likely false positive  Several credentials spoke against, and what they said weighs enough; or
 //            a trusted one did.
 //
-// How much the evidence weighs is a number of executions, for the rule of three: if a share q of
-// all executions showed the race, n independent ones would all miss it with chance (1 - q)^n, so
+// The evidence is weighed as a number of executions, for the rule of three: if a share q of all
+// executions showed the race, n independent ones would all miss it with probability (1 - q)^n, so
 // after n misses q < 3/n with 95% confidence. Not every NoRace is such an execution:
 //   - Executions of one credential resemble each other (one machine, the same inputs and timing):
 //     the first counts in full, each further one half, up to `executions_of_one` of them. So nobody
@@ -58,12 +58,12 @@ struct Judgement {
   friend bool operator==(const Judgement&, const Judgement&) = default;
 };
 
-// `promoted`: somewhere the sites met at the same bytes. The confidence of Likely false positive is
+// `promoted`: the sites met at the same bytes somewhere. The confidence of Likely false positive is
 // 1 - 3/weight: a lower bound on the chance that the next execution shows no race either.
 Judgement judge(std::span<const Said> said, model::CandidateKind kind, bool promoted = false,
                 const Rules& rules = {});
 
-// Which of its credential's executions this one counts as: a number below executions_of_one.
+// The number of its credential's execution that this counts as: below executions_of_one.
 uint32_t execution_slot(std::string_view execution, const Rules& rules = {});
 
 }  // namespace deadheat::hive::crowd

@@ -7,8 +7,8 @@ namespace {
 
 constexpr size_t kMostRules = 5000, kLongest = 500;
 
-// Whether the pattern fits the whole path, or a folder that the path is below. Positions of the
-// pattern that have been reached are kept together, so that no pattern takes exponential time.
+// Whether the pattern matches the whole path, or a folder above it. All reached positions of the
+// pattern are tracked together, so that no pattern takes exponential time.
 bool fits(std::string_view pattern, std::string_view path) {
   std::vector<char> reached(pattern.size() + 1), next;
   reached[0] = 1;

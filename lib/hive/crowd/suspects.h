@@ -1,14 +1,14 @@
-// Who lies. A credential is judged by its answers about races whose truth is known: those that a
+// Finds liars. A credential is judged by its answers about races of known truth: those that a
 // trusted credential proved, and controls (candidates whose answer the developers know).
 //
-// The two directions differ. An honest validator says Race only after it saw both accesses
-// unordered, so that one Race about a pair that is known to be ordered is wrong, and two are a lie
-// (one may be a broken build). An honest validator may miss a true race: it says NoRace when its
-// threads did not meet. So silence is judged by statistics: how likely an honest credential that
-// misses as often as the others do says Race of so few (Poisson binomial, lower tail), corrected
-// for the number of credentials.
+// The two directions differ. An honest validator answers Race only after it saw both accesses
+// unordered, so one Race about a pair known to be ordered is wrong, and two are a lie (one may be a
+// broken build). An honest validator may miss a true race: it answers NoRace when its threads did
+// not meet. So silence is judged by statistics: how likely an honest credential with the others'
+// miss rate answers Race so rarely (Poisson binomial, lower tail), corrected for the number of
+// credentials.
 //
-// What is not found: a credential that lies in so few of its answers that honest ones do the same.
+// Not detected: a credential that lies in so few answers that honest ones do the same.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ Result<Response> exchange(Waiter& waiter, Stream& stream, const Url& url, const 
   out.prepare_payload();
   Code error =
       waiter.await([&](auto done) { beast::http::async_write(stream, out, std::move(done)); });
-  // A server that refuses a body early has answered before it was all sent: read on.
+  // A server that refuses a body early has answered before it was completely sent: keep reading.
   beast::flat_buffer buffer;
   beast::http::response_parser<beast::http::string_body> in;
   in.header_limit(64 << 10);

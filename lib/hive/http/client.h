@@ -1,5 +1,5 @@
-// One HTTP request to a server that may be absent, slow or hostile: it ends in time, and reads no
-// more than it was told to. Certificates are verified, against the system's authorities or one
+// One HTTP request to a server that may be absent, slow or hostile: it ends in time, and reads
+// no more than allowed. Certificates are verified against the system's authorities or one
 // file.
 #pragma once
 

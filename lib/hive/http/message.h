@@ -1,4 +1,4 @@
-// HTTP as the hive uses it: whole requests, whole responses, nothing of races and nothing of Boost.
+// HTTP as the hive uses it: whole requests and whole responses; independent of races and of Boost.
 #pragma once
 
 #include <cstdint>

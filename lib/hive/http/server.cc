@@ -1,5 +1,8 @@
 #include "lib/hive/http/server.h"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -11,6 +14,8 @@
 #include <boost/beast/http.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -23,11 +28,83 @@ using Code = boost::system::error_code;
 using Tcp = asio::ip::tcp;
 using Tls = beast::ssl_stream<beast::tcp_stream>;
 
+// A connection, as far as the others are concerned.
+class Guest {
+ public:
+  Guest() = default;
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+  virtual ~Guest() = default;
+  virtual void leave() = 0;  // soon, from any thread
+
+ private:
+  friend class Strangers;
+  uint64_t since_ = 0;  // 0: no stranger
+};
+
+// Those who have not shown a credential, by when they came.
+class Strangers {
+ public:
+  void add(const std::shared_ptr<Guest>& guest) {
+    const std::lock_guard lock(mutex_);
+    if (guest->since_ != 0) return;
+    guest->since_ = ++last_;
+    all_.emplace(guest->since_, guest);
+  }
+  void remove(Guest& guest) {
+    const std::lock_guard lock(mutex_);
+    if (guest.since_ != 0) all_.erase(guest.since_);
+    guest.since_ = 0;
+  }
+  // False: there is none.
+  bool dismiss_first() {
+    const std::shared_ptr<Guest> guest = take_first();  // may end here: without the lock
+    if (guest != nullptr) guest->leave();
+    return guest != nullptr;
+  }
+
+ private:
+  std::shared_ptr<Guest> take_first() {
+    const std::lock_guard lock(mutex_);
+    while (!all_.empty()) {
+      auto guest = all_.begin()->second.lock();
+      all_.erase(all_.begin());
+      if (guest == nullptr) continue;
+      guest->since_ = 0;
+      return guest;
+    }
+    return nullptr;
+  }
+
+  std::mutex mutex_;
+  uint64_t last_ = 0;
+  std::map<uint64_t, std::weak_ptr<Guest>> all_;
+};
+
 struct Shared {
+  Shared(ServerOptions its_options, Handlers its_handlers)
+      : options(std::move(its_options)), handlers(std::move(its_handlers)) {}
   ServerOptions options;
   Handlers handlers;
+  Strangers strangers;
   std::atomic<uint32_t> connections = 0;
 };
+
+// So many connections may be open, beside the database's files and what else there is. The limit
+// that a process starts with is for those that use select().
+uint32_t most_connections(uint32_t wished) {
+  constexpr rlim_t kOthers = 100;
+  rlimit files = {};
+  if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return wished;
+  const rlim_t needed = wished + kOthers;
+  if (files.rlim_cur < needed) {
+    files.rlim_cur = std::min(needed, files.rlim_max);
+    (void)::setrlimit(RLIMIT_NOFILE, &files);
+    if (::getrlimit(RLIMIT_NOFILE, &files) != 0) return wished;
+  }
+  if (files.rlim_cur >= needed) return wished;
+  return static_cast<uint32_t>(std::max(files.rlim_cur, kOthers + kOthers) - kOthers);
+}
 
 Request request_of(const beast::http::request<beast::http::string_body>& from) {
   Request request;
@@ -42,10 +119,10 @@ Request request_of(const beast::http::request<beast::http::string_body>& from) {
   return request;
 }
 
-// One connection. Its steps follow one another on the connection's strand; a step that fails or
-// takes too long ends it.
+// One connection. Its steps run in sequence on the connection's strand; a step that fails or takes
+// too long ends it.
 template <typename Stream>
-class Session : public std::enable_shared_from_this<Session<Stream>> {
+class Session : public Guest, public std::enable_shared_from_this<Session<Stream>> {
  public:
   Session(Stream stream, Shared& shared)
       : stream_(std::move(stream)), shared_(shared), timer_(stream_.get_executor()) {
@@ -53,11 +130,20 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     const auto peer = beast::get_lowest_layer(stream_).socket().remote_endpoint(ignored);
     if (!ignored) peer_ = peer.address().to_string();
   }
-  ~Session() { --shared_.connections; }
-  Session(const Session&) = delete;
-  Session& operator=(const Session&) = delete;
+  ~Session() override {
+    shared_.strangers.remove(*this);
+    --shared_.connections;
+  }
+
+  void leave() override {
+    asio::post(stream_.get_executor(), [self = this->shared_from_this()] {
+      self->timer_.cancel();
+      beast::get_lowest_layer(self->stream_).close();
+    });
+  }
 
   void begin() {
+    shared_.strangers.add(this->shared_from_this());
     if constexpr (std::is_same_v<Stream, Tls>) {
       patience(shared_.options.head_s);
       stream_.async_handshake(asio::ssl::stream_base::server,
@@ -80,6 +166,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     parser_.emplace();
     parser_->header_limit(shared_.options.head_bytes);
     parser_->body_limit(boost::none);  // decided when the head is known
+    shared_.strangers.add(this->shared_from_this());
     patience(seconds);
     beast::http::async_read_header(
         stream_, buffer_, *parser_,
@@ -102,6 +189,7 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
     request_.peer = peer_;
     request_.secure = std::is_same_v<Stream, Tls>;
     Admission admission = shared_.handlers.admit(request_);
+    if (admission.known) shared_.strangers.remove(*this);
     if (admission.refused) return write(std::move(*admission.refused), true);
     const auto length = parser_->content_length();
     if (length && *length > admission.most_bytes) return too_large();
@@ -164,8 +252,8 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
                              });
   }
 
-  // A client that is still sending would lose the answer if the connection went with its data
-  // unread in our buffers: what comes is thrown away, for a while and up to a limit.
+  // A client that is still sending would lose the answer if the connection closed with unread data
+  // in our buffers: further input is discarded, for a while and up to a limit.
   void linger() {
     end();
     patience(shared_.options.head_s);
@@ -203,9 +291,12 @@ class Session : public std::enable_shared_from_this<Session<Stream>> {
 class BeastServer : public Server {
  public:
   BeastServer(const ServerOptions& options, Handlers handlers)
-      : shared_{options, std::move(handlers)},
+      : shared_(options, std::move(handlers)),
         tls_(asio::ssl::context::tls_server),
-        acceptor_(context_) {}
+        acceptor_(context_),
+        later_(context_) {
+    shared_.options.most_connections = most_connections(shared_.options.most_connections);
+  }
   ~BeastServer() override { stop(); }
 
   Status listen() {
@@ -264,12 +355,20 @@ class BeastServer : public Server {
     acceptor_.async_accept(asio::make_strand(context_), [this](Code error, Tcp::socket socket) {
       if (!error) welcome(std::move(socket));
       if (error == asio::error::operation_aborted) return;
-      accept();
+      if (!error) return accept();
+      // No file is left: whoever waits in the queue would be refused again at once.
+      constexpr auto kAWhile = std::chrono::milliseconds(20);
+      (void)shared_.strangers.dismiss_first();
+      later_.expires_after(kAWhile);
+      later_.async_wait([this](Code stopped) {
+        if (!stopped) accept();
+      });
     });
   }
 
   void welcome(Tcp::socket socket) {
-    if (++shared_.connections > shared_.options.most_connections) {
+    if (++shared_.connections > shared_.options.most_connections &&
+        !shared_.strangers.dismiss_first()) {
       --shared_.connections;
       return;
     }
@@ -288,6 +387,7 @@ class BeastServer : public Server {
   asio::ssl::context tls_;
   asio::io_context context_;
   Tcp::acceptor acceptor_;
+  asio::steady_timer later_;
   std::vector<std::thread> threads_;
   uint16_t port_ = 0;
 };

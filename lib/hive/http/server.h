@@ -1,9 +1,13 @@
-// An HTTP/1.1 server, with TLS if it has a certificate. It knows nothing of what it serves.
+// An HTTP/1.1 server, with TLS if it has a certificate. It is independent of what it serves.
 //
 // Limits: a request's head and body must arrive in time, within their sizes; whether a body is read
-// at all, and how large it may be, is asked before it is read. More connections than the limit are
-// closed at once. A handler may park a request (long poll): it is called again later, and no thread
-// waits meanwhile.
+// at all, and how large it may be, is asked before it is read. A handler may park a request (long
+// poll): it is called again later, and no thread waits meanwhile.
+//
+// Connections have a limit. At the limit the stranger that has been here longest goes: whoever has
+// not shown a credential since it came, or since its last answer. So those who open connections and
+// say nothing, or say it slowly, push one another out; others are strangers for the time of a
+// request's head only.
 #pragma once
 
 #include <cstdint>
@@ -24,10 +28,11 @@ struct ServerOptions {
   int threads = 2;
   uint32_t head_bytes = 16 << 10;
   int head_s = 15, body_s = 30, idle_s = 60;
-  uint32_t most_connections = 12'000;
+  uint32_t most_connections = 12'000;  // fewer if the process may not have so many open files
 };
 
-// Kept by the server for a parked request, for the handler's use; zeroes at its first call.
+// Kept by the server for a parked request, for the handler's use; zeroes at its first call. Times
+// are of a clock that nobody sets.
 struct Turn {
   uint64_t calls = 0;
   int64_t began_ms = 0, looked_ms = 0;
@@ -36,6 +41,7 @@ struct Turn {
 
 struct Admission {
   uint64_t most_bytes = 0;          // of the body
+  bool known = false;               // it came with a credential that holds
   std::optional<Response> refused;  // instead of reading it
 };
 

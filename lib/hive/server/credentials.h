@@ -1,5 +1,5 @@
-// Tokens, passwords' hashes and sessions. Secrets are 256 random bits, so that one round of SHA-256
-// is enough; comparisons take the same time whatever differs.
+// Tokens, password hashes and sessions. Secrets are 256 random bits, so one round of SHA-256
+// suffices; comparisons take constant time.
 //
 //   token    PROGRAM:ID:SECRET   what people and agents hold; shown once
 //   session  PROGRAM:ID:EXPIRY:SIGNATURE   what the page's cookie holds; signed by the hive's

@@ -1,4 +1,4 @@
-// One function a route of the API.
+// One function per route of the API.
 #include <algorithm>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -32,27 +32,30 @@ std::optional<http::Response> Service::jobs(const Caller& caller, const http::Re
   const auto poll = api::decode_poll(request.body);
   if (!poll) return bad(poll.error());
   turn.seen = changes_;
-  turn.looked_ms = now_ms();
+  turn.looked_ms = steady_ms();
   auto answer = Borrowed(*this)->poll(caller.program, caller.who(), poll.value(), now_ms());
   if (!answer) return broken(answer.error());
+  if (answer->too_many_instances)
+    return problem(429, "too many instances with this token",
+                   "give each machine a token of its own");
   const auto wait_ms = int64_t{std::min(poll.value().wait_s, options_.most_wait_s)} * 1000;
   const bool nothing = answer.value().jobs.empty() && answer.value().drop.empty();
-  if (nothing && now_ms() - turn.began_ms < wait_ms) return std::nullopt;
+  if (nothing && steady_ms() - turn.began_ms < wait_ms) return std::nullopt;
   answer->again_s = again_s(caller.program);
-  return ok(api::encode(answer.value()));
+  return ok(api::encode(static_cast<const api::PollAnswer&>(answer.value())));
 }
 
-// A fleet that is too large to ask all the time asks as often as the hives can bear.
+// A fleet too large for unlimited polling asks as often as the hives can bear.
 uint32_t Service::again_s(const std::string& program) {
   constexpr int64_t kFresh_ms = 30'000, kActive_ms = 3'600'000;
-  const int64_t now = now_ms();
+  const int64_t now = steady_ms();
   {
     const std::lock_guard lock(mutex_);
     const auto known = fleets_.find(program);
-    if (known != fleets_.end() && std::abs(now - known->second.second) < kFresh_ms)
+    if (known != fleets_.end() && now - known->second.second < kFresh_ms)
       return pace(known->second.first);
   }
-  auto counted = Borrowed(*this)->fleet_size(program, now - kActive_ms);
+  auto counted = Borrowed(*this)->fleet_size(program, now_ms() - kActive_ms);
   const int64_t instances = counted ? counted.value() : 0;
   const std::lock_guard lock(mutex_);
   fleets_[program] = {instances, now};

@@ -1,7 +1,7 @@
-// Calls of web hooks. Only addresses that the owner of the database set are called: no token can
-// add one over the network, so that nobody makes the hive ask places that only it can reach. A
-// redirect is an answer like any other that is no success, and of an answer only its number is
-// kept.
+// Calls of web hooks. Only addresses set by the database's owner are called: no token
+// can add one over the network, so that the hive cannot be made to call places that only
+// it can reach. A redirect counts as failure, and only the status of a response is
+// stored.
 #include "lib/hive/server/borrowed.h"
 #include "lib/hive/server/signature.h"
 

@@ -68,7 +68,7 @@ http::Response problem(int status, const std::string& error, const std::string& 
   return response;
 }
 
-// The text may name files and statements of ours: it goes to the log, not to the caller.
+// The text may contain names of our files and statements: it goes to the log, not to the caller.
 http::Response Service::broken(const Error& error) const {
   if (options_.log)
     options_.log("{\"at_ms\":" + std::to_string(now_ms()) + ",\"error\":" +
@@ -151,10 +151,17 @@ int64_t Service::now_ms() const {
       .count();
 }
 
+// For how long something took: the time of day may be set while it lasts.
+int64_t Service::steady_ms() {
+  return std::chrono::duration_cast<std::chrono::milliseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
 // Another hive over the same database may have changed something: a parked poll looks now and then.
 bool Service::elsewhere(const http::Turn& turn) const {
   constexpr int64_t kEvery_ms = 2000;
-  return store::is_postgres(options_.database) && now_ms() - turn.looked_ms >= kEvery_ms;
+  return store::is_postgres(options_.database) && steady_ms() - turn.looked_ms >= kEvery_ms;
 }
 
 const Service::Route* Service::route_of(const http::Request& request, bool& known_path) const {
@@ -171,12 +178,9 @@ const Service::Route* Service::route_of(const http::Request& request, bool& know
   return nullptr;
 }
 
-// Per credential, and per address for whoever has none. Steady time: a stepped clock refills
-// nothing.
+// Per credential, and per address for whoever has none.
 bool Service::too_often(const std::string& who) {
-  const int64_t now = std::chrono::duration_cast<std::chrono::milliseconds>(
-                          std::chrono::steady_clock::now().time_since_epoch())
-                          .count();
+  const int64_t now = steady_ms();
   const std::lock_guard lock(mutex_);
   if (buckets_.size() > kMostBuckets) buckets_.clear();  // forgives everybody, keeps memory bounded
   auto [at, fresh] = buckets_.try_emplace(who, Bucket{options_.burst, now});
@@ -260,7 +264,7 @@ http::Admission Service::admit(const http::Request& request) {
     admission.refused = std::move(other);
     return admission;
   }
-  // A large body is read only from those who may send it.
+  // A large body is read only from callers that may send it.
   const auto who = identify(request, route->least);
   if (const auto* refused = std::get_if<Refused>(&who)) {
     ++refused_;
@@ -269,12 +273,13 @@ http::Admission Service::admit(const http::Request& request) {
     return admission;
   }
   admission.most_bytes = route->most_bytes;
+  admission.known = true;
   return admission;
 }
 
 std::optional<http::Response> Service::serve(const http::Request& request, http::Turn& turn) {
   if (turn.calls == 0) {
-    turn.began_ms = now_ms();
+    turn.began_ms = steady_ms();
     ++requests_;
   }
   std::string credential;
@@ -297,7 +302,7 @@ std::optional<http::Response> Service::serve(const http::Request& request, http:
   } else if (auto other = other_version(request)) {
     response = std::move(other);
   } else if (turn.calls > 0 && turn.seen == changes_ && !elsewhere(turn) &&
-             now_ms() - turn.began_ms < int64_t{options_.most_wait_s} * 1000) {
+             steady_ms() - turn.began_ms < int64_t{options_.most_wait_s} * 1000) {
     return std::nullopt;  // parked, and nothing has changed
   } else {
     auto who = identify(request, route->least);
@@ -333,11 +338,10 @@ void Service::note(const http::Request& request, int status, const std::string& 
   if (!options_.log) return;
   // A fleet that finds nothing to do would fill the log.
   if (status == 200 && request.path == "/api/v1/jobs") return;
-  const int64_t now = now_ms();
-  options_.log("{\"at_ms\":" + std::to_string(now) + ",\"peer\":" + json_text(request.peer) +
+  options_.log("{\"at_ms\":" + std::to_string(now_ms()) + ",\"peer\":" + json_text(request.peer) +
                ",\"method\":" + json_text(request.method.substr(0, 16)) + ",\"path\":" +
                json_text(request.path.substr(0, 200)) + ",\"status\":" + std::to_string(status) +
-               ",\"ms\":" + std::to_string(now - turn.began_ms) +
+               ",\"ms\":" + std::to_string(steady_ms() - turn.began_ms) +
                ",\"credential\":" + json_text(credential) + "}");
 }
 

@@ -1,14 +1,14 @@
-// What the hive answers: routes, credentials, roles, limits. It has no socket: tests call it as the
-// server does. The database is behind a few stores, one for each request at a time.
+// The hive's responses: routes, credentials, roles, limits. It has no socket: tests call it as the
+// server does. The database is behind a few stores, one per request at a time.
 //
 //   /                page and its files: no credential
 //   /healthz         no credential
 //   /metrics         developer
 //   /api/v1/...      see docs/formats/hive-api.yaml
 //
-// 401: no credential, or none that holds; 403: it holds and may not; 429: too often. A credential
-// is a bearer token, or the session cookie of somebody who signed in; a cookie may change something
-// only with the header that no form of another site can send.
+// 401: no credential, or an invalid one; 403: valid but insufficient; 429: too often. A credential
+// is a bearer token, or the session cookie of a signed-in user; a cookie may change something only
+// with a header that no form of another site can send.
 #pragma once
 
 #include <atomic>
@@ -71,6 +71,7 @@ class Service {
   bool elsewhere(const http::Turn& turn) const;
   http::Response broken(const Error& error) const;  // 503: the database
   int64_t now_ms() const;
+  static int64_t steady_ms();
   uint32_t again_s(const std::string& program);
   uint32_t pace(int64_t instances) const;
   void note(const http::Request& request, int status, const std::string& credential,
@@ -114,7 +115,7 @@ class Service {
   std::condition_variable free_store_;
   std::vector<std::unique_ptr<store::Store>> stores_;
   std::map<std::string, Bucket> buckets_;
-  std::map<std::string, std::pair<int64_t, int64_t>> fleets_;  // instances, counted when
+  std::map<std::string, std::pair<int64_t, int64_t>> fleets_;  // instances, counted when (steady)
   std::atomic<uint64_t> changes_ = 1;  // whenever a parked poll may find something
   std::atomic<uint64_t> requests_ = 0, refused_ = 0, results_ = 0;
 };

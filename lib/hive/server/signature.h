@@ -1,5 +1,5 @@
-// Signatures of builds: Ed25519. The private key belongs to whoever builds and never reaches the
-// hive; whoever fetches a build has the public key from him, not from the hive.
+// Signatures of builds: Ed25519. The private key stays with the builder and never reaches the hive;
+// a user who fetches a build gets the public key from the builder, not from the hive.
 #pragma once
 
 #include <string>
@@ -20,7 +20,7 @@ std::string build_statement(const std::string& program, const std::string& build
 Result<std::string> sign(const std::string& secret_pem, const std::string& text);  // hex
 Status verify(const std::string& open_pem, const std::string& text, const std::string& signature);
 
-// HMAC-SHA256, in hex: how receivers of web hooks know that the hive spoke.
+// HMAC-SHA256, in hex: lets receivers of web hooks verify that the hive is the sender.
 std::string keyed_hash(const std::string& text, const std::string& secret);
 
 }  // namespace deadheat::hive::server

@@ -1,5 +1,5 @@
-// Builds by build-id. The hive keeps bytes and a signature that it can neither make nor need check:
-// whoever fetches a build verifies it with a key of his own.
+// Builds by build-id. The hive stores bytes and a signature that it can neither create nor needs to
+// check: a user who fetches a build verifies it with his own key.
 #include <array>
 
 #include "lib/hive/store/statements.h"

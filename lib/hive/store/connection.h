@@ -1,6 +1,6 @@
-// One connection to a database, in the little that the store needs: statements with numbered
-// parameters ($1, $2, ...) and rows of text. SQLite and PostgreSQL both speak the SQL that is
-// written in the store; what only one of them has is asked for by dialect().
+// One connection to a database, limited to what the store needs: statements with numbered
+// parameters ($1, $2, ...) and rows of text. The store's SQL works in both SQLite and PostgreSQL;
+// features of only one are selected by dialect().
 #pragma once
 
 #include <cstdint>
@@ -36,7 +36,7 @@ class Connection {
   // Several statements without parameters.
   virtual Status script(const std::string& sql) = 0;
   virtual Status backup(const std::string& path) = 0;
-  // The last transaction failed only because another one was in its way: it may be tried again.
+  // The last transaction failed only because of a conflicting one: it may be retried.
   virtual bool collided() const { return false; }
 };
 

@@ -1,4 +1,4 @@
-// Findings come in: which race of the program each one is, and its evidence. And judging.
+// Stores findings: matches each with a race of the program and adds its evidence. Also judges.
 //
 // A finding is compared (model::add_finding, which alone decides sameness) with the races that
 // share a key with it: display id, exact key, or the lines of its places. A race that shares none
@@ -237,7 +237,7 @@ void join_queue(Statements& on, const std::string& program, int64_t number) {
 
 void judge_again(Statements& on, const std::string& program, int64_t number,
                  const crowd::Rules& rules, Random& random, int64_t now_ms) {
-  // Locked before the evidence is read: whoever adds to it meanwhile judges after us.
+  // Locked before the evidence is read: concurrent additions are judged after us.
   const auto race =
       on.run("SELECT kind, verdict, basis, promoted FROM races WHERE program=$1 AND number=$2" +
                  on.row_lock(),

@@ -1,7 +1,7 @@
-// Web hooks: what a team's chat or tracker is told about new true races. A call is written in the
-// transaction that changed the verdict, so that a hive that dies loses none; a hive that serves
-// takes calls with a lease, so that of several hives one makes each. A call may still arrive twice
-// (a hive died after it was taken): its id is the same then.
+// Web hooks: notify a team's chat or tracker about new true races. A call is stored in the
+// transaction that changed the verdict, so that a hive that dies loses none; a serving hive takes
+// calls with a lease, so that of several hives one makes each. A call may still arrive twice (a
+// hive died after taking it): its id is the same then.
 #include <algorithm>
 
 #include "lib/base/text.h"

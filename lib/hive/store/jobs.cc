@@ -1,5 +1,5 @@
-// Jobs are leased: one race, one instance, one order, for a time. What runs out goes to somebody
-// else; what was proved meanwhile is taken back at the next poll.
+// Jobs are leased: one race, one instance, one order, for a time. Expired ones go to another
+// instance; proved ones are revoked at the next poll.
 #include <algorithm>
 
 #include "lib/base/text.h"
@@ -16,17 +16,21 @@ constexpr int64_t kMostExpired = 100;  // in one poll: nobody pays for a whole f
 class Desk {
  public:
   Desk(Transaction& on, const std::string& program, const Who& who, const api::Poll& poll,
-       const Settings& settings, Random& random, int64_t now_ms)
+       const Settings& settings, Averages& averages, Random& random, int64_t now_ms)
       : on_(on),
         program_(program),
         who_(who),
         poll_(poll),
         settings_(settings),
+        averages_(averages),
         random_(random),
         now_ms_(now_ms) {}
 
-  api::PollAnswer serve() {
-    meet();
+  Polled serve() {
+    if (!meet()) {
+      answer_.too_many_instances = !on_.failed();
+      return std::move(answer_);
+    }
     expire();
     const int64_t kept = look_at_held();
     const int64_t most = std::min<int64_t>(poll_.room, 16);
@@ -45,19 +49,40 @@ class Desk {
     return rows.empty() ? "" : rows[0].text(0);
   }
 
-  void meet() {
+  // False: the credential stands for too many instances already. What the fleet is asked to bear,
+  // and how often it may ask, is counted by instance; names cost nothing, so that one credential
+  // could otherwise slow everybody down.
+  bool meet() {
+    constexpr int64_t kActive_ms = 3'600'000;
+    const auto known =
+        on_.run("SELECT 1 FROM instances WHERE program=$1 AND credential=$2 AND id=$3",
+                {program_, who_.credential, poll_.instance});
+    if (known.empty()) {
+      const auto others = on_.run(
+          "SELECT count(*) FROM instances WHERE program=$1 AND credential=$2 AND last_ms>=$3",
+          {program_, who_.credential, now_ms_ - kActive_ms});
+      if (on_.failed() || others[0].number(0) >= settings_.most_instances) return false;
+    }
     on_.run(
         "INSERT INTO instances(program,credential,id,build_id,version,spent_ppm,dropped,jobs,"
         "timeouts,first_ms,last_ms,budget_ppm) VALUES($1,$2,$3,$4,$5,$6,$7,0,0,$8,$8,$9) ON "
         "CONFLICT(program, credential, id) DO UPDATE SET build_id=$4, version=$5, spent_ppm=$6, "
         "dropped=$7, last_ms=$8, budget_ppm=$9",
         {program_, who_.credential, poll_.instance, poll_.build_id, version(),
-         int64_t{poll_.spent_ppm}, static_cast<int64_t>(poll_.dropped & INT64_MAX), now_ms_,
-         int64_t{poll_.budget_ppm}});
+         std::min<int64_t>(poll_.spent_ppm, 1'000'000),
+         static_cast<int64_t>(poll_.dropped & INT64_MAX), now_ms_, int64_t{poll_.budget_ppm}});
+    return !on_.failed();
   }
 
-  // The race's turn goes back by what the lease had cost: it is given out again soon.
-  void release(int64_t number, double stride) {
+  // Ends a lease, whoever asks first: a result, or another question of the same instance, may do so
+  // at the same time at another hive. The race's turn goes back by what the lease had cost: it is
+  // given out again soon.
+  void end_lease(const std::string& id, const char* how, int64_t number, double stride) {
+    if (on_.run("UPDATE jobs SET state=$3 WHERE program=$1 AND id=$2 AND state='leased' "
+                "RETURNING 1",
+                {program_, id, std::string(how)})
+            .empty())
+      return;
     on_.run(
         "UPDATE races SET holders=CASE WHEN holders>0 THEN holders-1 ELSE 0 END, turn=turn-$3 "
         "WHERE program=$1 AND number=$2",
@@ -69,15 +94,12 @@ class Desk {
     for (const Row& row : on_.run("SELECT id, number, stride FROM jobs WHERE program=$1 AND "
                                   "state='leased' AND expires_ms<$2 LIMIT $3" +
                                       locks,
-                                  {program_, now_ms_, kMostExpired})) {
-      on_.run("UPDATE jobs SET state='expired' WHERE program=$1 AND id=$2",
-              {program_, row.text(0)});
-      release(row.number(1), row.real(2));
-    }
+                                  {program_, now_ms_, kMostExpired}))
+      end_lease(row.text(0), "expired", row.number(1), row.real(2));
   }
 
-  // Leases that the instance still has are renewed; the others are named, to be dropped. What the
-  // hive thinks leased to it and it does not hold (it was restarted) is free again.
+  // Leases that the instance still has are renewed; the others are listed, to be dropped. A lease
+  // recorded here that the instance does not hold (it was restarted) becomes free again.
   int64_t look_at_held() {
     int64_t kept = 0;
     for (const Row& row : on_.run(
@@ -96,9 +118,7 @@ class Desk {
         ++kept;
         continue;
       }
-      on_.run("UPDATE jobs SET state=$3 WHERE program=$1 AND id=$2",
-              {program_, row.text(0), std::string(over ? "dropped" : "lost")});
-      release(row.number(1), over ? 0 : row.real(2));
+      end_lease(row.text(0), over ? "dropped" : "lost", row.number(1), over ? 0 : row.real(2));
     }
     for (const std::string& id : poll_.holding)
       if (std::find(kept_.begin(), kept_.end(), id) == kept_.end()) answer_.drop.push_back(id);
@@ -111,15 +131,26 @@ class Desk {
         "id=$3",
         {program_, who_.credential, poll_.instance});
     if (mine.empty() || (mine[0].number(0) == 0 && mine[0].number(2) == 0)) return false;
-    const auto all =
-        on_.run("SELECT avg(spent_ppm), avg(jobs), avg(timeouts) FROM instances WHERE program=$1",
-                {program_});
-    if (all.empty()) return false;
-    const auto load = [](const Row& row) {
-      return crowd::Load{row.real(0), row.real(1), row.real(2)};
-    };
+    const crowd::Load load = {mine[0].real(0), mine[0].real(1), mine[0].real(2)};
     // Left alone most of the time, not for ever: averages change only if somebody works.
-    return crowd::overloaded(load(mine[0]), load(all[0])) && !random_.chance(0.25);
+    return crowd::overloaded(load, average()) && !random_.chance(0.25);
+  }
+
+  // Of the credentials' averages, so that one with many instances is one voice. It looks at the
+  // whole fleet: not at every question.
+  crowd::Load average() {
+    constexpr int64_t kFresh_ms = 30'000;
+    constexpr int kUses = 200;
+    Average& known = averages_[program_];
+    if (--known.uses_left > 0 && std::abs(now_ms_ - known.counted_ms) < kFresh_ms)
+      return known.load;
+    const auto all = on_.run(
+        "SELECT avg(spent), avg(given), avg(late) FROM (SELECT avg(spent_ppm) AS spent, avg(jobs) "
+        "AS given, avg(timeouts) AS late FROM instances WHERE program=$1 GROUP BY credential) c",
+        {program_});
+    if (all.empty()) return {};
+    known = {{all[0].real(0), all[0].real(1), all[0].real(2)}, now_ms_, kUses};
+    return known.load;
   }
 
   bool lease() {
@@ -245,25 +276,26 @@ class Desk {
   const Who& who_;
   const api::Poll& poll_;
   const Settings& settings_;
+  Averages& averages_;
   Random& random_;
   int64_t now_ms_;
-  api::PollAnswer answer_;
+  Polled answer_;
   std::vector<std::string> kept_;
   std::optional<bool> controls_;  // whether there are any
 };
 
 }  // namespace
 
-Result<api::PollAnswer> Store::poll(const std::string& program, const Who& who,
-                                    const api::Poll& poll, int64_t now_ms) {
+Result<Polled> Store::poll(const std::string& program, const Who& who, const api::Poll& poll,
+                           int64_t now_ms) {
   if (const Status ended = end_suppressions(program, now_ms); !ended) return ended.error();
   return retried(*connection_, [&] { return poll_once(program, who, poll, now_ms); });
 }
 
-Result<api::PollAnswer> Store::poll_once(const std::string& program, const Who& who,
-                                         const api::Poll& poll, int64_t now_ms) {
+Result<Polled> Store::poll_once(const std::string& program, const Who& who, const api::Poll& poll,
+                                int64_t now_ms) {
   Transaction on(*connection_);
-  api::PollAnswer answer = Desk(on, program, who, poll, settings, random_, now_ms).serve();
+  Polled answer = Desk(on, program, who, poll, settings, averages_, random_, now_ms).serve();
   if (const Status committed = on.commit(); !committed) return committed.error();
   return answer;
 }

@@ -1,6 +1,6 @@
-// Races that move from one hive to another, with what people said about them. Evidence arrives as
-// the other hive showed it: what was a claim there is a claim here, and all of it is one voice,
-// that of whoever imports.
+// Races that move from one hive to another, with people's comments and states. Evidence arrives as
+// the other hive showed it: a claim there is a claim here, and all of it is one voice, the
+// importer's.
 #include "lib/hive/store/statements.h"
 #include "lib/hive/store/store.h"
 

@@ -1,5 +1,5 @@
-// What people say about races: comments, owners, states. Each word is in the race's history with
-// who said it.
+// People's statements about races: comments, owners, states. Each is in the race's history with its
+// author.
 //
 //   open ── fixed, stale ── happened again ──► open ("reopened")
 //    └──── suppressed, with a reason ── its time is over ──► open

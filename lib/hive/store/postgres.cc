@@ -1,7 +1,7 @@
-// PostgreSQL. Transactions are READ COMMITTED: the store locks the rows that it decides by
-// (Statements::row_lock), and takes the whole transaction again if the server chose it to break a
-// deadlock. A lost connection fails the transaction that it was lost in; the next one connects
-// again.
+// PostgreSQL. Transactions are READ COMMITTED: the store locks the rows on which it
+// decides (Statements::row_lock), and repeats the whole transaction if the server chose
+// it as a deadlock victim. A lost connection fails its transaction; the next one
+// reconnects.
 #include <libpq-fe.h>
 
 #include <cstdlib>

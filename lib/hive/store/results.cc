@@ -1,5 +1,5 @@
-// Answers come in. Only what a credential was asked for is taken, however late: an agent cannot
-// speak about races that nobody gave it.
+// Stores answers. Only answers that a credential was asked for are accepted, however late: an agent
+// cannot answer about races that it was not given.
 #include <set>
 
 #include "lib/hive/store/statements.h"
@@ -42,9 +42,12 @@ class Clerk {
         job[0].text(3) == "done" && result.consequence != model::ConsequenceKind::kNone;
     if (!afterwards) learn(result, job[0]);
     if (result.promoted) promote(job[0].number(0));
-    if (job[0].text(3) == "leased") {
+    // Unless the lease ended meanwhile, perhaps at another hive.
+    if (!on_.run("UPDATE jobs SET state='done' WHERE program=$1 AND id=$2 AND state='leased' "
+                 "RETURNING 1",
+                 {program_, result.job})
+             .empty()) {
       if (result.outcome == model::Outcome::kNotSeen) give_back(job[0]);
-      on_.run("UPDATE jobs SET state='done' WHERE program=$1 AND id=$2", {program_, result.job});
       on_.run(
           "UPDATE races SET holders=CASE WHEN holders>0 THEN holders-1 ELSE 0 END WHERE program=$1 "
           "AND number=$2",

@@ -1,6 +1,6 @@
-// The tables, by version. A database of any earlier version is brought up to the present one in one
-// transaction; one of a later version is refused. A version, once released, never changes: a change
-// is a new step at the end.
+// The tables, by version. A database of any earlier version is migrated to the current one in one
+// transaction; one of a later version is refused. A released version never changes: a change is a
+// new step at the end.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // SQLite. Writers wait for each other (busy timeout) and take the write lock at the start of a
-// transaction, so that no transaction fails in its middle because of another. A commit is on the
-// disk when it returns (synchronous=FULL): nothing acknowledged is lost.
+// transaction, so that no transaction fails in the middle because of another. A commit is on disk
+// when it returns (synchronous=FULL): nothing acknowledged is lost.
 #include <sqlite3.h>
 #include <sys/stat.h>
 

@@ -1,5 +1,5 @@
-// Statements in a row, of which the first problem is kept: after it nothing runs. Private to the
-// store. A Transaction that was not committed is rolled back.
+// Statements in sequence that keep the first problem: after it nothing runs. Private to the store.
+// A Transaction that was not committed is rolled back.
 #pragma once
 
 #include <optional>
@@ -71,8 +71,8 @@ class Transaction : public Statements {
   bool open_ = false;
 };
 
-// A transaction that another one was in the way of is taken again; each of ours does the same when
-// it runs twice.
+// A transaction that conflicted with another one is retried; ours are all
+// repeatable.
 template <typename Once>
 auto retried(Connection& connection, Once once) {
   constexpr int kMost = 20;
@@ -85,8 +85,8 @@ auto retried(Connection& connection, Once once) {
 // Parts of a transaction that several functions of the store share.
 void note_audit(Statements& on, const std::string& program, const std::string& who,
                 const std::string& what, const std::string& detail, int64_t now_ms);
-// Nobody revokes the token before the transaction ends: either its evidence is there when it is
-// withdrawn, or it comes later and is not counted.
+// Prevents revocation of the token before the transaction ends: either its evidence is there when
+// it is withdrawn, or it comes later and is not counted.
 void hold_token(Statements& on, const std::string& program, const Who& who);
 // What happened to a race, and by how much it changed the numbers of open and of true ones.
 struct Change {
@@ -106,8 +106,8 @@ void judge_again(Statements& on, const std::string& program, int64_t number,
                  const crowd::Rules& rules, Random& random, int64_t now_ms);
 // The race's turn becomes that of the queue's head: it is given out next, and only so often.
 void join_queue(Statements& on, const std::string& program, int64_t number);
-// A race that was thought fixed, or not seen any more, and happened again, is open; unless it
-// happened in a version before the one whose scan closed it (empty: not known).
+// Reopens a race that was considered fixed or stale and happened again, unless it happened in a
+// version before the one whose scan closed it (empty: unknown).
 void reopen(Statements& on, const std::string& program, int64_t number, const std::string& who,
             const std::string& version, int64_t now_ms);
 void set_state(Statements& on, const std::string& program, int64_t number, const std::string& from,

@@ -1,17 +1,19 @@
-// The hive's memory: programs, credentials, races, evidence, instances, jobs, history and audit.
+// The hive's database: programs, credentials, races, evidence, instances, jobs, history and audit.
 //
-// Each function is one transaction: after a crash at any moment all of it happened or none. A
-// result or a finding that is sent again changes nothing (its id is the key). Time comes from the
-// caller, in milliseconds since 1970, so that tests have a clock of their own; a clock that steps
-// back costs leases a little length and nothing else.
+// Each function is one transaction: after a crash at any moment, all of it happened or none.
+// Sending a result or a finding again changes nothing (its id is the key). The caller supplies the
+// time, in milliseconds since 1970, so that tests have their own clock; a clock that steps back
+// only shortens leases a little.
 //
 // The SQL is written once, for SQLite and PostgreSQL; connection.h says how they differ.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/base/random.h"
@@ -125,7 +127,20 @@ struct Settings {
   crowd::Policy policy;
   crowd::Rules rules;
   int64_t lease_ms = 600'000;
+  int64_t most_instances = 1000;  // of one credential in an hour
 };
+
+struct Polled : api::PollAnswer {
+  bool too_many_instances = false;  // the credential's; nothing was given
+};
+
+// How the instances of a program fare, as counted lately.
+struct Average {
+  crowd::Load load;
+  int64_t counted_ms = 0;
+  int uses_left = 0;
+};
+using Averages = std::map<std::string, Average>;
 
 class Transaction;
 
@@ -156,8 +171,8 @@ class Store {
   Result<api::PushAnswer> push(const std::string& program, const Who& who,
                                const model::FindingsFile& file, int64_t now_ms,
                                const std::string& scan_of = "");
-  Result<api::PollAnswer> poll(const std::string& program, const Who& who, const api::Poll& poll,
-                               int64_t now_ms);
+  Result<Polled> poll(const std::string& program, const Who& who, const api::Poll& poll,
+                      int64_t now_ms);
   Result<api::ResultsAnswer> add_results(const std::string& program, const Who& who,
                                          const api::Results& results, int64_t now_ms);
 
@@ -224,13 +239,14 @@ class Store {
                             const std::string& scan_of, std::vector<int64_t>& numbers);
   Result<api::PushAnswer> import_once(const std::string& program, const Who& who,
                                       const std::vector<Moved>& races, int64_t now_ms);
-  Result<api::PollAnswer> poll_once(const std::string& program, const Who& who,
-                                    const api::Poll& poll, int64_t now_ms);
+  Result<Polled> poll_once(const std::string& program, const Who& who, const api::Poll& poll,
+                           int64_t now_ms);
   Result<api::ResultsAnswer> add_results_once(const std::string& program, const Who& who,
                                               const api::Results& results, int64_t now_ms);
 
   std::unique_ptr<Connection> connection_;
   Random random_;
+  Averages averages_;
 };
 
 }  // namespace deadheat::hive::store

@@ -157,6 +157,26 @@ TEST_F(StoreTest, everyone_gets_a_random_race_before_any_is_given_twice) {
   EXPECT_TRUE(shuffled);
 }
 
+TEST_F(StoreTest, one_credential_cannot_pretend_to_be_the_fleet) {
+  push(races(2));
+  token("a", Role::kAgent);
+  token("b", Role::kAgent);
+  store_->settings.most_instances = 3;
+  constexpr int64_t kHour = 3'600'000;
+  const auto asks = [&](const std::string& who, int instance, int64_t now_ms) {
+    api::Poll poll;
+    poll.instance = "i" + std::to_string(instance);
+    auto answer = store_->poll("shop", {who, false}, poll, now_ms);
+    EXPECT_TRUE(answer.ok());
+    return answer.ok() && !answer->too_many_instances;
+  };
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(asks("a", i, kNoon), i < 3) << i;
+  EXPECT_TRUE(asks("a", 2, kNoon)) << "the three go on";
+  EXPECT_TRUE(asks("b", 0, kNoon)) << "and others";
+  EXPECT_EQ(*store_->fleet_size("shop", kNoon - kHour), 4);
+  EXPECT_TRUE(asks("a", 7, kNoon + kHour + 1)) << "the three are gone";
+}
+
 TEST_F(StoreTest, a_likely_false_positive_is_asked_for_rarely) {
   push(races(2));
   for (const char* who : {"a", "b", "c"}) token(who, Role::kAgent);

@@ -1,7 +1,7 @@
-// Races with known answers, and what they say about who answered.
+// Races with known answers, and what they reveal about the credentials that answered.
 //
 // A control is a candidate whose truth the developers know: a race that they planted in the build,
-// or a pair that a lock orders. Its jobs look like any other's and are mixed in for ever.
+// or a pair that a lock orders. Its jobs look like any other's and are mixed in permanently.
 #include "lib/hive/store/statements.h"
 #include "lib/hive/store/store.h"
 

@@ -1,7 +1,7 @@
 // Versions of the program. The scan of a version lists what may race in it; a race that an earlier
-// scan listed and the newest does not is gone from the program: fixed if it was true, stale if
-// nobody ever knew. A scan opens again what a scan closed. What a person closed stays closed until
-// it happens again: a static scan does not see every way to order things, people do.
+// scan listed and the newest does not is gone from the program: fixed if it was true, otherwise
+// stale. A scan reopens what a scan closed. What a person closed stays closed until it happens
+// again: a static scan does not see every way to order things, people do.
 //
 // Only the newest version closes and opens: an old branch that is scanned late changes nothing.
 #include "lib/hive/store/statements.h"

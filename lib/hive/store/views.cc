@@ -1,4 +1,4 @@
-// What people look at. Nothing here writes.
+// Views for people. Nothing here writes.
 #include <algorithm>
 
 #include "lib/hive/crowd/claim.h"

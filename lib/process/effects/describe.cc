@@ -6,8 +6,8 @@
 namespace deadheat::process::effects {
 namespace {
 
-// Of all that a call touches, what it is about: what it changes before what it reads, the last name
-// of a path before the folders on the way.
+// Ranks what a call touches by how well it describes the call: objects that it changes before those
+// that it reads, the last name of a path before the folders on the way.
 int telling(const Object& object, const Access& access) {
   switch (object.kind) {
     case ObjectKind::kName:

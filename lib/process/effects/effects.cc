@@ -1,5 +1,5 @@
-// From the effect of a call in syscalls.def to what the model makes of it: one line a case where it
-// can be.
+// Maps the effect of a call in syscalls.def to its model: one line per case where
+// possible.
 #include <fcntl.h>
 
 #include <cstring>
@@ -9,7 +9,7 @@
 namespace deadheat::process::effects {
 
 void ModelBuilder::apply(recording::Effect effect) {
-  // What a signal broke off could have ended by itself: a place of its own, whatever it touches.
+  // A call that a signal interrupted could have ended by itself: it always gets its own node.
   if (recording::was_interrupted(head().result)) must_have_node();
   const std::string_view name = recording::syscall_entry(head().number).name;
   const int here = AT_FDCWD;
@@ -145,7 +145,7 @@ void ModelBuilder::apply(recording::Effect effect) {
     case recording::Effect::kChangeMeta:
       return change_meta(here, 0, !name.starts_with('l'));
     case recording::Effect::kChangeMetaAt: {
-      // utimensat without a path: the descriptor itself.
+      // utimensat without a path applies to the descriptor itself.
       if (!event_->path(1) && name != "fchmodat") {
         const uint32_t index = find(descriptor(0));
         if (index != kNoIndex && worked() && descriptions_[index].inode != kNoIndex)

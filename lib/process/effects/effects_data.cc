@@ -1,6 +1,6 @@
-// Calls on the bytes of files. A read that got less than it asked for saw the end, so it loads
-// everything behind; an appending write goes wherever the end is, so it loads the size and stores
-// everything behind: also what was written up to that end races with it.
+// Calls on the bytes of files. A read that got less than it asked for saw the end of the file, so
+// it loads everything behind. An appending write goes wherever the end is, so it loads the size and
+// stores everything behind: whatever was written up to that end races with it too.
 #include <fcntl.h>
 #include <sys/mman.h>
 
@@ -21,7 +21,7 @@ void ModelBuilder::read_call(bool at_offset) {
   const uint32_t description = find(descriptor(0));
   if (description == kNoIndex) return;
   const std::string_view name = recording::syscall_entry(head().number).name;
-  // The sizes of a vector are not recorded: taken for what came.
+  // The sizes of a vector are not recorded: use the bytes received.
   const bool counted = name == "read" || name == "pread64";
   const uint64_t got = worked() ? result() : 0;
   std::optional<uint64_t> offset;
@@ -99,7 +99,7 @@ void ModelBuilder::truncate(uint32_t inode, uint64_t size) {
 }
 
 // sendfile, splice, copy_file_range. An offset behind a pointer is not recorded: then the whole
-// file is taken, which can only add races.
+// file is used, which can only add races.
 void ModelBuilder::transfer(int from, int from_offset, int to, int to_offset, uint64_t wanted) {
   if (!worked()) return;
   const uint32_t source = find(descriptor(from));
@@ -143,7 +143,7 @@ void ModelBuilder::get_entries() {
   store(description_object(index));
 }
 
-// Only the call itself: what the program does with the mapping later is not seen.
+// Only the call itself: accesses through the mapping are not seen.
 void ModelBuilder::map_shared() {
   if (!worked() && head().result > -4096) return;
   const uint32_t index = peek(descriptor(4));

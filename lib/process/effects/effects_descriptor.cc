@@ -1,4 +1,4 @@
-// Descriptors: what they lead to, how they are copied and closed, and the locks that hang on them.
+// Descriptors: what they refer to, how they are copied and closed, and the locks attached to them.
 #include <fcntl.h>
 #include <linux/fs.h>
 #include <sys/epoll.h>
@@ -60,7 +60,7 @@ void ModelBuilder::close_slot(DescriptorTable& table, size_t index) {
   if (description == kNoIndex) return;
   table.slots[index] = {};
   table.version++;
-  // Closing any descriptor of a file gives up the process's fcntl locks on it.
+  // Closing any descriptor of a file releases the process's fcntl locks on it.
   const uint32_t inode = descriptions_[description].inode;
   if (!locks_.empty() && inode != kNoIndex && tree_.inode(inode).lock_object != kNoIndex) {
     const uint32_t object = tree_.inode(inode).lock_object;
@@ -81,7 +81,7 @@ void ModelBuilder::close_one(int number) {
   close_slot(table, number);
 }
 
-// One reference less; with the last one go its locks and its end of a stream.
+// Drops one reference; the last one releases its locks and its end of a stream.
 void ModelBuilder::drop(uint32_t index) {
   Description& one = descriptions_[index];
   if (one.references == 0 || --one.references > 0) return;
@@ -159,8 +159,8 @@ void ModelBuilder::control() {
   }
 }
 
-// Taking a lock stores it, so that who comes first is seen; giving it up is a wake-up, which no
-// race is made of; an attempt that failed only loads.
+// Acquiring a lock is a store, so that the order of acquisitions is visible. Releasing it is a
+// wake-up, which makes no race. A failed attempt only loads.
 void ModelBuilder::lock_call(uint32_t inode, LockOwner owner, int type, uint64_t begin,
                              uint64_t end) {
   const uint32_t object = lock_object(inode);
@@ -170,7 +170,7 @@ void ModelBuilder::lock_call(uint32_t inode, LockOwner owner, int type, uint64_t
     return store(object, begin, end, AccessRole::kWakeup);
   }
   const bool exclusive = type == F_WRLCK;
-  // The lock holds from here on, not for the call that takes it.
+  // The lock is held after this call, not during it.
   if (exclusive)
     store(object, begin, end);
   else
@@ -195,7 +195,7 @@ void ModelBuilder::fcntl_lock(bool description, bool /*waits*/, bool asks) {
     return;
   std::memcpy(&lock, bytes->data(), sizeof lock);
   const Description& one = descriptions_[index];
-  // Unsigned, so that nonsense wraps instead of overflowing.
+  // Unsigned, so that invalid values wrap instead of overflowing.
   auto start = static_cast<uint64_t>(lock.start);
   auto length = static_cast<uint64_t>(lock.length);
   if (lock.whence == SEEK_CUR) start += one.position;

@@ -1,8 +1,8 @@
-// Calls on names: what a path leads to, and making, taking away and moving names.
+// Calls on names: resolving paths, and creating, removing and moving names.
 //
-// Every name on the way is loaded, also the one that was not there. A call that failed changed
-// nothing: it only loads. Folders' own times are not modelled: every new name would conflict with
-// every stat of its folder.
+// Every name on the way is loaded, including one that did not exist. A failed call changed nothing,
+// so it only loads. Folders' own times are not modelled: every new name would conflict with every
+// stat of its folder.
 #include <fcntl.h>
 #include <linux/fs.h>
 
@@ -59,8 +59,8 @@ void ModelBuilder::load_proc(const Lookup& at) {
   load(proc_folder_object(), number, number + 1);
 }
 
-// Whether an open with O_CREAT made the file. Without knowledge of the name (first met here, no
-// host to ask) an empty file counts as new: taking it for a store can only add a race, not hide
+// Whether an open with O_CREAT created the file. If the name is unknown (first seen here, and
+// no host to ask), an empty file counts as new: an assumed store can only add a race, not hide
 // one.
 bool ModelBuilder::is_created(const Lookup& at, uint64_t flags,
                               const std::optional<deadheat_process_object>& object) {
@@ -72,7 +72,7 @@ bool ModelBuilder::is_created(const Lookup& at, uint64_t flags,
   return !object || object->size == 0;
 }
 
-// Whether O_TRUNC does anything to it.
+// Whether O_TRUNC has any effect on it.
 bool ModelBuilder::is_cut_off(uint32_t inode) {
   const InodeKind kind = tree_.inode(inode).kind;
   return kind != InodeKind::kDevice && kind != InodeKind::kFifo;
@@ -160,8 +160,8 @@ void ModelBuilder::opened(int folder_descriptor, int path_argument, uint64_t fla
     if (at.name != kNoIndex) load(name_object(at.name));
     if ((flags & O_PATH) == 0) load(meta_object(inode), kMetaMode, kMetaMode + 1);
   }
-  // A file that this call made had nothing to cut off; in another order somebody has written by
-  // then.
+  // A file that this call created had nothing to truncate; in another order another task may have
+  // written to it by then.
   if (inode != kNoIndex && (flags & O_TRUNC) != 0 && !exclusive && is_cut_off(inode))
     truncate(inode, 0);
   install(static_cast<int>(head().result), describe_opened(at, flags, inode, object),
@@ -194,7 +194,7 @@ void ModelBuilder::unlinked(int folder_descriptor, int path_argument, bool folde
   load_way(at);
   if (at.name == kNoIndex) return;
   const uint32_t inode = at.dead_end ? kAbsent : tree_.behind(at.name);
-  // rmdir sees whether anything is in the folder.
+  // rmdir checks whether the folder is empty.
   if (folder && is_index(inode)) load(folder_object(inode));
   if (!worked()) {
     load(name_object(at.name));
@@ -316,7 +316,7 @@ void ModelBuilder::executed(int folder_descriptor, int path_argument) {
   if (worked()) load(data_object(inode));
 }
 
-// What the path leads to changes with everything below it.
+// The target of the path changes with everything below it.
 void ModelBuilder::mounted(int path_argument) {
   const Lookup at = look_up(AT_FDCWD, path_argument, true, worked());
   load_way(at);

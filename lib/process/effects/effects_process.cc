@@ -1,9 +1,9 @@
 // Forks, execs, deaths, waits and signals.
 //
-// Loads of a signal by every call of its target (RacePro, section 5.2) are not written down:
-// races.h finds the calls of the target that a signal could have met. Only the delivery loads it,
-// and what its target does with it: the calls that change that are among those which it could have
-// met.
+// The model does not record a load of a signal by every call of its target (RacePro, section 5.2):
+// races.h finds the calls of the target that a signal could have interrupted. Only the delivery
+// loads it, together with the target's handling of it: the calls that change that are among those
+// that it could have interrupted.
 #include <fcntl.h>
 #include <sys/wait.h>
 
@@ -63,7 +63,7 @@ void ModelBuilder::forked() {
   fresh.blocked = parent.blocked;
   if ((share & DEADHEAT_SHARE_FILES) != 0) {
     fresh.table = parent.table;
-    // A vfork child shares nothing that matters: its parent stands still.
+    // A vfork child shares nothing that matters: its parent is blocked.
     if ((share & DEADHEAT_SHARE_VFORK) == 0) parent.table->shared = true;
   } else {
     fresh.table = std::make_shared<DescriptorTable>();
@@ -161,7 +161,7 @@ void ModelBuilder::waited(bool with_id) {
 void ModelBuilder::send_signal(uint32_t process, uint32_t signal, uint32_t from) {
   std::vector<uint32_t>& senders = processes_[process].sent[signal];
   if (!senders.empty() && senders.back() == from)
-    return;  // told twice: by the call and by the kernel
+    return;  // reported twice: by the call and by the kernel
   senders.push_back(from);
   if (from == node()) store(signal_object(process, signal), 0, kWhole, AccessRole::kWakeup);
 }
@@ -180,14 +180,14 @@ void ModelBuilder::kill_call() {
   const int32_t target = descriptor(0);
   if (signal > 64) return;
   if (target > 0) return killed(target, signal);
-  if (target == -1) return;  // everybody: only what the kernel told was sent
+  if (target == -1) return;  // all processes: only signals that the kernel reported were sent
   const int32_t group = target == 0 ? own_process().group : -target;
   for (uint32_t i = 0; i < processes_.size(); i++)
     if (processes_[i].alive && processes_[i].group == group) killed(processes_[i].id, signal);
 }
 
-// Belongs to the call that it was sent by, or to the death that told the parent. What timers and
-// the terminal send comes from nobody here.
+// The signal belongs to the call that sent it, or to the death that notified the parent. Signals
+// from timers and the terminal have no sender here.
 void ModelBuilder::signal_sent() {
   const uint32_t from = self().last_node;
   const uint32_t process = process_of(static_cast<int32_t>(argument(1)));
@@ -216,7 +216,7 @@ void ModelBuilder::signal_delivered() {
   if (head().number >= 1 && head().number <= kMostSignals)
     load(signal_state_object(self().process), head().number, uint64_t{head().number} + 1);
   std::vector<uint32_t>& senders = own_process().sent[head().number];
-  // Signals that wait together are delivered once, and the first was enough for that.
+  // Pending instances of a signal are delivered once, and the first one sufficed for that.
   if (!senders.empty()) edge(senders.front(), object);
   if (head().number < 32)
     senders.clear();
@@ -224,8 +224,8 @@ void ModelBuilder::signal_delivered() {
     senders.erase(senders.begin());
 }
 
-// rt_sigaction, rt_sigprocmask. A mask belongs to its thread; what it changes counts for the
-// deliveries to any thread of the process, which can only add calls to look at.
+// rt_sigaction, rt_sigprocmask. A mask belongs to its thread; its changes count for deliveries to
+// any thread of the process, which can only add calls to consider.
 void ModelBuilder::change_signal_state() {
   if (!worked() || argument(1) == 0) return;
   if (recording::syscall_entry(head().number).name == "rt_sigaction") {
@@ -248,7 +248,7 @@ void ModelBuilder::change_signal_state() {
     default:
       blocked = set;
   }
-  // One access a run of neighbours: many block all there are.
+  // One access per run of adjacent signals: many programs block all of them.
   const uint64_t changed = before ^ blocked;
   for (int from = 0; from < static_cast<int>(kMostSignals);) {
     if ((changed >> from & 1) == 0) {

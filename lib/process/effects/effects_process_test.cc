@@ -1,4 +1,4 @@
-// Calls on descriptors, streams, processes, signals and locks by hand-written events: a pair that
+// Calls on descriptors, streams, processes, signals and locks in hand-written events: a pair that
 // races, and its twin that does not.
 #include <gtest/gtest.h>
 #include <sys/epoll.h>
@@ -310,8 +310,8 @@ TEST(Effects, LocksOfOtherRangesAndSharedOnesDoNot) {
 }
 
 TEST(Effects, AFlockGoesWithItsDescription) {
-  // flock(1) takes the lock and runs a command under it: its child is inside, and so are two
-  // children, which the lock does not keep apart from each other.
+  // flock(1) acquires the lock and runs a command under it: its child holds the lock, and so do two
+  // children, which the lock does not exclude from each other.
   testing::EventScript s;
   for (const int task : {2, 3}) s.fork(1, task);
   uint32_t made[4];

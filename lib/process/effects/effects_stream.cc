@@ -1,9 +1,9 @@
 // Pipes, sockets and waiting for them (RacePro, sections 5.1 and 5.2: streams with a write and a
 // read position).
 //
-// A write stores the bytes that it adds; a read loads what it asked for from the read position on,
-// so that a write that came too late for it still matches it (Figure 8b). The last writer's going
-// away is one more piece: the end that a read of 0 bytes saw.
+// A write stores the bytes that it adds. A read loads the bytes that it asked for from the read
+// position on, so that a write that came too late for it still matches (Figure 8b). The departure
+// of the last writer is one more piece: the end that a read of 0 bytes saw.
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -122,7 +122,7 @@ void ModelBuilder::read_stream(uint32_t index, uint64_t wanted, int64_t got) {
   if (wanted == 0) return;
   wanted = std::min(wanted, kStreamEnd - stream.read);
   const uint32_t object = stream_object(index);
-  if (got == -EAGAIN) {  // it asked, and nothing was there yet
+  if (got == -EAGAIN) {  // a read before anything was there
     load(object, stream.read, stream.read + wanted);
     load(object, kStreamEnd, kStreamEnd + 1);
   }
@@ -132,7 +132,7 @@ void ModelBuilder::read_stream(uint32_t index, uint64_t wanted, int64_t got) {
     if (stream.end_node != kNoIndex) edge(stream.end_node, object);
     return;
   }
-  // More than was written: bytes that came from outside, or from a call that is not modelled.
+  // More than was written: bytes from outside, or from a call that is not modelled.
   uint64_t end = std::min(stream.read + static_cast<uint64_t>(got), stream.written);
   if (stream.counter) end = stream.written;
   if (stream.messages) {
@@ -148,7 +148,7 @@ void ModelBuilder::read_stream(uint32_t index, uint64_t wanted, int64_t got) {
   stream.read = end;
 }
 
-// poll and the like: ready, because something was there; or not, because nothing was.
+// poll and similar calls: ready because data was there, or not ready because none was.
 void ModelBuilder::look_at_stream(uint32_t index, bool ready) {
   const Stream& stream = streams_[index];
   const uint32_t object = stream_object(index);
@@ -226,7 +226,7 @@ void ModelBuilder::listen_socket() {
   store(listener_object(listener), kListenerState, kListenerState + 1);
 }
 
-// The port that the kernel chose for a listener: known from here on.
+// The port that the kernel chose for a listener is known from here on.
 void ModelBuilder::tell_socket_name() {
   const uint32_t index = find(descriptor(0));
   const auto address = event_->find(DEADHEAT_ATTACH_ADDRESS, 1);
@@ -360,7 +360,7 @@ void ModelBuilder::look_at(uint32_t index, bool ready) {
   if (stream != kNoIndex) look_at_stream(stream, ready);
 }
 
-// Descriptors that were not ready count only when nothing was: else every poll of many descriptors
+// Descriptors that were not ready count only if none was: otherwise every poll of many descriptors
 // would race with every later write to any of them.
 void ModelBuilder::poll_call() {
   const auto bytes = event_->find(DEADHEAT_ATTACH_POLLED, 0);
@@ -378,7 +378,7 @@ void ModelBuilder::poll_call() {
   }
 }
 
-// Which descriptors were ready is not recorded: those of which something is known to be waiting.
+// Which descriptors were ready is not recorded: assume those known to have pending data.
 void ModelBuilder::epoll_wait_call() {
   const uint32_t set = find(descriptor(0));
   if (set == kNoIndex || !worked()) return;

@@ -1,4 +1,4 @@
-// Calls on files by hand-written events: a pair that races, and its twin that does not.
+// Calls on files in hand-written events: a pair that races, and its twin that does not.
 #include <gtest/gtest.h>
 #include <sys/file.h>
 #include <sys/mman.h>

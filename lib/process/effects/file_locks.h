@@ -1,5 +1,5 @@
-// File locks held at a time: flock and open-file-description locks belong to descriptions, fcntl
-// locks to processes.
+// The file locks held at a time: flock and open-file-description locks belong to descriptions,
+// fcntl locks to processes.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ struct LockOwner {
 
 class FileLocks {
  public:
-  // Replaces what the owner has in that range.
+  // Replaces the owner's locks in that range.
   void acquire(LockOwner owner, uint32_t object, uint64_t begin, uint64_t end, bool exclusive);
   // Returns whether there was one.
   bool release(LockOwner owner, uint32_t object, uint64_t begin, uint64_t end);

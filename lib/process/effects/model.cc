@@ -1,4 +1,4 @@
-// The walk over the events, and what is left of it: see model_builder.h.
+// The walk over the events and its final steps: see model_builder.h.
 #include "lib/process/effects/model.h"
 
 #include <fcntl.h>
@@ -11,39 +11,12 @@
 namespace deadheat::process::effects {
 namespace {
 
-// Calls that may wait for another task count where they end: what they waited for has come by then.
-// All others count where they begin: a full pipe lets its reader go on before the write has ended.
-bool waits(const deadheat_process_event& head) {
-  if (head.kind != DEADHEAT_PROCESS_SYSCALL) return false;
-  switch (recording::syscall_entry(head.number).effect) {
-    case recording::Effect::kRead:
-    case recording::Effect::kReadAt:
-    case recording::Effect::kReceive:
-    case recording::Effect::kAccept:
-    case recording::Effect::kWait:
-    case recording::Effect::kWaitId:
-    case recording::Effect::kPoll:
-    case recording::Effect::kSelect:
-    case recording::Effect::kEpollWait:
-    case recording::Effect::kFlock:
-    case recording::Effect::kWaitSignal:
-    case recording::Effect::kSendFile:
-    case recording::Effect::kSplice:
-    case recording::Effect::kTee:
-      return true;
-    case recording::Effect::kFcntl:
-      return head.arguments[1] == F_SETLKW || head.arguments[1] == F_OFD_SETLKW;
-    default:
-      return false;
-  }
-}
-
 struct Place {
   uint64_t at = 0;
   uint32_t event = 0;
 };
 
-// Events in the order of their effects. A task's own order is kept, also where a signal fell inside
+// Orders events by their effects. A task's own order is preserved, even if a signal arrived inside
 // a call.
 std::vector<Place> effect_order(const recording::Recording& recording) {
   std::vector<Place> order;
@@ -52,7 +25,9 @@ std::vector<Place> effect_order(const recording::Recording& recording) {
   for (uint32_t i = 0; i < recording.events().size(); i++) {
     const deadheat_process_event& head = recording.events()[i].head();
     uint64_t& last = latest[head.task];
-    last = std::max(last, waits(head) ? head.end : head.begin);
+    // What a call waited for has come when it ends. All others count where they begin: a full pipe
+    // lets its reader go on before the write has ended.
+    last = std::max(last, recording::waits(head) ? head.end : head.begin);
     order.push_back({last, i});
   }
   std::sort(order.begin(), order.end(), [](const Place& a, const Place& b) {
@@ -84,7 +59,7 @@ std::vector<std::string> words_of(const recording::Event& event) {
   return words;
 }
 
-// Where names are looked up that the events do not tell of. What was recorded in place changed
+// Where to look up names that the events do not mention. A recording made in place has changed
 // them.
 std::vector<std::string> roots_of(const recording::Recording& recording) {
   if (recording.folder().empty() || recording.info().in_place) return {};
@@ -123,7 +98,7 @@ uint32_t ModelBuilder::add_task(int32_t id, int32_t process_id, uint32_t process
   return index;
 }
 
-// The first task, or one whose fork was lost.
+// The task for an id: the first task, or one whose fork was lost, is created.
 uint32_t ModelBuilder::task_of(int32_t id) {
   if (const auto found = task_by_id_.find(id); found != task_by_id_.end()) return found->second;
   const int32_t process_id = head().process;
@@ -145,8 +120,8 @@ uint32_t ModelBuilder::task_of(int32_t id) {
   return index;
 }
 
-// What the command was started with. Whatever it is, others outside see it in their own order:
-// quiet.
+// The command's initial standard streams. Whatever they are, observers outside see them in their
+// own order: quiet.
 void ModelBuilder::standard_streams() {
   static constexpr const char* kLabels[] = {"standard input", "standard output", "standard error"};
   const auto& kinds = recording_.info().standard_streams;
@@ -203,7 +178,7 @@ void ModelBuilder::one(uint32_t index) {
   forced_ = false;
   first_access_ = static_cast<uint32_t>(model_.accesses.size());
   const deadheat_process_event& event = head();
-  // A thread that executes becomes the leader of its process.
+  // A thread that calls exec becomes the leader of its process.
   if (event.kind == DEADHEAT_PROCESS_EXEC && event.arguments[0] != 0) {
     const auto before = task_by_id_.find(static_cast<int32_t>(event.arguments[0]));
     if (before != task_by_id_.end() && before->first != event.task) {

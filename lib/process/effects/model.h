@@ -1,5 +1,5 @@
 // The recording as tasks, kernel objects and micro-operations: what each event loads from and
-// stores to (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer know nothing of
+// stores to (RacePro, sections 4 and 5.2, Tables 2 and 3). Sources and replayer are independent of
 // this; races.h orders the nodes (Graph) and finds the races.
 #pragma once
 
@@ -34,19 +34,19 @@ enum class ObjectKind : uint8_t {
 
 struct Object {
   ObjectKind kind = ObjectKind::kName;
-  std::string name;    // for people: "/etc/passwd", "pipe 3", "process 12"
-  bool quiet = false;  // skipped by default: terminal output and the like
+  std::string name;    // for messages: "/etc/passwd", "pipe 3", "process 12"
+  bool quiet = false;  // skipped by default: terminal output and similar
 };
 
 enum class AccessRole : uint8_t { kPlain, kWait, kWakeup };
 
 constexpr uint64_t kWhole = ~uint64_t{0};
 
-// Ranges of kMeta: what a call reads or changes of an inode.
+// Ranges of kMeta: the parts of an inode's metadata that a call reads or changes.
 constexpr uint64_t kMetaMode = 0, kMetaTimes = 1, kMetaSize = 2, kMetaLinks = 3, kMetaEnd = 4;
-// Ranges of kListener: whether somebody listens, then one place a connection.
+// Ranges of kListener: whether a task listens, then one place per connection.
 constexpr uint64_t kListenerState = 0, kListenerQueue = 1;
-// Range of kStream beside its bytes: that no writer is left.
+// Range of kStream besides its bytes: that no writer is left.
 constexpr uint64_t kStreamEnd = uint64_t{1} << 62;
 
 struct Access {
@@ -60,25 +60,25 @@ struct Access {
 struct Task {
   int32_t id = 0;  // as in the events
   int32_t process = 0;
-  uint32_t parent = ~0u;  // index of the task that created it; ~0: the first
-  std::string path;       // "0", "0.2", "0.2.1": which child of which; the same in every run of a
-                          // deterministic program
+  uint32_t parent = ~0u;  // index of the task that created it; ~0: none
+  std::string path;  // "0", "0.2", "0.2.1": child numbers from the root; the same in every run of a
+                     // deterministic program
   bool shares_memory = false;        // with another task
   std::vector<std::string> command;  // of its last exec
   std::vector<uint32_t> nodes;       // in its own order
 };
 
-// An event that matters to others: it has accesses, or an edge begins or ends there.
+// An event that matters to other tasks: it has accesses, or an edge begins or ends there.
 struct Node {
   uint32_t event = 0;  // index in the recording
   uint32_t task = 0;
   uint32_t position = 0;  // in its task, from 1: its own component of the vector clock
   uint32_t first_access = 0, accesses = 0;
   uint32_t locks = 0;        // index in Model::lock_sets: file locks held
-  uint32_t program = 0;      // index in Model::programs: what the task ran then
-  bool interrupted = false;  // a delivered signal: it broke off the call before it
+  uint32_t program = 0;      // index in Model::programs: the program that the task ran then
+  bool interrupted = false;  // a delivered signal that interrupted the call before it
   uint64_t at = 0;  // where its effect is placed among begins and ends: the end of a call that
-                    // waits, else its begin
+                    // waits, otherwise its begin
 };
 
 // Inherent happens-before between nodes of different tasks.
@@ -93,7 +93,7 @@ struct HeldLock {
   uint64_t begin = 0, end = kWhole;
   bool exclusive = false;
   uint32_t owner =
-      0;  // a lock excludes only other owners: tasks that share a description share its locks
+      0;  // a lock excludes only other owners; tasks that share a description share its locks
 };
 
 struct Model {
@@ -107,13 +107,13 @@ struct Model {
                             // (needed_edges.cc)
   std::vector<std::vector<HeldLock>> lock_sets;  // [0] is empty
   std::vector<std::string> programs;             // names: "bash", "cc1"
-  std::map<std::string, uint64_t> unmodelled;    // calls met that are not modelled
+  std::map<std::string, uint64_t> unmodelled;    // calls in the recording that are not modelled
   std::vector<std::string>
       problems;  // descriptors that could not be resolved, counted, one line each
 };
 
-// kPaper: an edge from every exit to the wait that got it. kNeeded: only where the parent waited
-// for it (needed_edges.cc).
+// kPaper: an edge from every exit to the wait that reaped it. kNeeded: only if the parent had to
+// wait for it (needed_edges.cc).
 enum class WaitEdges : uint8_t { kNeeded, kPaper };
 
 Result<Model> build_model(const recording::Recording& recording,

@@ -1,6 +1,6 @@
-// Walks over the events in the order of their effects, follows the state that they change, and
-// writes down what each of them loads and stores. One ModelBuilder builds one Model; effects_*.cc
-// hold the families of calls, model.cc the walk itself.
+// Walks over the events in the order of their effects, tracks the state that they change, and
+// records the loads and stores of each. One ModelBuilder builds one Model; effects_*.cc hold the
+// families of calls, model.cc the walk itself.
 #pragma once
 
 #include <functional>
@@ -18,18 +18,18 @@
 
 namespace deadheat::process::effects {
 
-// A process of the recording; numbers may be used again, these are not.
+// A process of the recording; process numbers may be reused, these indices are not.
 struct ProcessState {
   int32_t id = 0;
   uint32_t parent = kNoIndex;
   uint32_t ordinal = 0;   // among the parent's children: its place in the parent's kChild object
-  uint32_t children = 0;  // ordinals given
+  uint32_t children = 0;  // ordinals assigned
   int32_t group = 0;
   bool alive = true;
   uint32_t exit_node = kNoIndex;
   std::vector<uint32_t> living;  // children
   std::map<uint32_t, std::vector<uint32_t>>
-      sent;  // signal -> nodes that sent it, not delivered yet
+      sent;  // signal -> nodes that sent it, not yet delivered
   std::map<uint32_t, uint32_t> signal_objects;
   uint32_t process_object = kNoIndex, child_object = kNoIndex, parent_object = kNoIndex;
   uint32_t signal_state_object = kNoIndex;
@@ -41,10 +41,10 @@ struct TaskState {
   std::shared_ptr<Folders> folders;
   uint32_t program = 0;
   uint32_t children = 0;
-  uint64_t blocked = 0;              // signals, as far as calls tell; bit 0 is signal 1
-  uint32_t fork_node = kNoIndex;     // that made it
+  uint64_t blocked = 0;              // signals, as far as calls show; bit 0 is signal 1
+  uint32_t fork_node = kNoIndex;     // node that created this task
   uint32_t vfork_parent = kNoIndex;  // task that waits for its exec or exit
-  uint32_t vfork_node = kNoIndex;    // node that let this task go on; its next node is after it
+  uint32_t vfork_node = kNoIndex;    // node that released this task; its next node is after it
   uint32_t last_node = kNoIndex;
   bool ended = false;
   // The lock set of the last node, and what it was computed from.
@@ -68,7 +68,7 @@ class ModelBuilder {
   uint32_t lock_set();
   void note(const std::string& what);
 
-  // The event at hand.
+  // The current event.
   const deadheat_process_event& head() const { return event_->head(); }
   uint64_t argument(int index) const { return head().arguments[index]; }
   int descriptor(int index) const {
@@ -79,16 +79,16 @@ class ModelBuilder {
   TaskState& self() { return tasks_[task_]; }
   ProcessState& own_process() { return processes_[self().process]; }
 
-  // Accesses of the event at hand.
+  // Accesses of the current event.
   void load(uint32_t object, uint64_t begin = 0, uint64_t end = kWhole,
             AccessRole role = AccessRole::kPlain);
   void store(uint32_t object, uint64_t begin = 0, uint64_t end = kWhole,
              AccessRole role = AccessRole::kPlain);
-  void edge(uint32_t from, uint32_t object);  // into the event at hand
+  void edge(uint32_t from, uint32_t object);  // into the current event
   uint32_t node() const { return static_cast<uint32_t>(model_.nodes.size()); }
   void must_have_node() { forced_ = true; }
 
-  // model_objects.cc: objects, made when they are first met.
+  // model_objects.cc: objects, created on first use.
   uint32_t make_object(uint32_t& slot, ObjectKind kind, const std::function<std::string()>& name,
                        bool quiet = false);
   uint32_t name_object(uint32_t name);
@@ -151,14 +151,14 @@ class ModelBuilder {
   void fallocate_call();
 
   // effects_descriptor.cc: tables and locks.
-  uint32_t find(int descriptor);  // kNoIndex, and a problem counted, when it is not known
-  uint32_t peek(int descriptor);  // kNoIndex when it is not known
+  uint32_t find(int descriptor);  // kNoIndex, and a counted problem, if unknown
+  uint32_t peek(int descriptor);  // kNoIndex if unknown
   uint32_t add_description(Description description);
   void install(int descriptor, uint32_t description, bool close_on_exec);
   void close_slot(DescriptorTable& table, size_t index);
   void close_one(int descriptor);
   void drop(uint32_t description);
-  void own_table();  // exec: no longer shares its table
+  void own_table();  // exec: the task no longer shares its table
   void close_on_exec();
   void release_table(TaskState& task);
   void duplicate(int from, int to, bool close_on_exec);
@@ -207,7 +207,7 @@ class ModelBuilder {
   void send_signal(uint32_t process, uint32_t signal, uint32_t from);
   void let_vfork_parent_go();
   void touch_process(int pid_argument, bool stores);
-  uint32_t process_of(int32_t id);  // kNoIndex: none that lives or waits to be reaped
+  uint32_t process_of(int32_t id);  // kNoIndex: no living or unreaped process has it
   uint32_t add_process(int32_t id, uint32_t parent);
 
   const recording::Recording& recording_;

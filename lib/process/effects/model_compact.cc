@@ -1,5 +1,5 @@
-// What is left of the walk: loads of what nobody changes are nobody's business, and take most of
-// the room.
+// Compacts the finished model: drops loads of objects that are never stored to. They cannot race,
+// and they take up most of the space.
 #include "lib/process/effects/model_builder.h"
 
 namespace deadheat::process::effects {
@@ -39,7 +39,7 @@ bool matters(ObjectKind kind, const Use& use, const Access& access) {
 }  // namespace
 
 void ModelBuilder::compact() {
-  // A file that was written under another name and then renamed is known by its latest.
+  // A file that was written under another name and then renamed is known by its latest name.
   for (uint32_t i = 0; i < tree_.inodes(); i++) {
     const Inode& inode = tree_.inode(i);
     if (inode.gone) continue;

@@ -1,4 +1,4 @@
-// The objects of the model, made when an event first touches them.
+// The objects of the model, created when an event first touches them.
 #include <csignal>
 #include <cstring>
 

@@ -10,8 +10,8 @@
 namespace deadheat::process::effects {
 namespace {
 
-constexpr int kMostLinks = 40;       // as the kernel
-constexpr int kMostFolders = 4096;   // deeper than any path that the kernel takes
+constexpr int kMostLinks = 40;       // as in the kernel
+constexpr int kMostFolders = 4096;   // deeper than any path that the kernel accepts
 constexpr size_t kMostPath = 65536;  // with links expanded
 
 // "123/status" -> 123 and "status"; "self/..." -> 0.
@@ -131,7 +131,7 @@ uint32_t NameTree::adopt(uint32_t name, uint64_t device, uint64_t number, InodeK
   } else if (is_index(current) && !created &&
              (inodes_[current].kind == kind || inodes_[current].kind == InodeKind::kUnknown ||
               kind == InodeKind::kUnknown)) {
-    inode = current;  // seen by name only, or an overlay gave it another number when it was first
+    inode = current;  // seen only by name, or an overlay gave it another number when it was first
                       // written
   } else {
     inode = make(kind);
@@ -146,7 +146,7 @@ Lookup NameTree::look_up(uint32_t root, uint32_t start, std::string_view path, b
                          bool exists) {
   Lookup found;
   uint32_t folder = path.starts_with('/') ? root : start;
-  std::string expanded;  // what is left, once a link has been followed
+  std::string expanded;  // the rest, once a link has been followed
   std::string_view rest = path;
   int links = 0;
   found.inode = folder;

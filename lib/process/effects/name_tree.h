@@ -1,10 +1,10 @@
-// The part of the file system that a recording touched: folders, names in them, inodes behind the
-// names.
+// The part of the file system that a recording touched: folders, names in them, and the inodes
+// behind the names.
 //
-// It is followed from the events, so it knows only what they tell: a name is there, is not there,
-// or is not known yet. Names stay when what they lead to changes: a name in a folder is a location
-// of its own (RacePro, section 5.2), also while it leads nowhere. Folders are inodes, so a renamed
-// folder takes its names along.
+// It is derived from the events, so it knows only what they show: a name exists, does not exist, or
+// is unknown. A name stays when its target changes: a name in a folder is a location of its own
+// (RacePro, section 5.2), even while it refers to nothing. Folders are inodes, so a renamed folder
+// keeps its names.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@
 namespace deadheat::process::effects {
 
 constexpr uint32_t kNoIndex = ~0u;
-constexpr uint32_t kAbsent = ~0u - 1;  // of a name: it leads nowhere
+constexpr uint32_t kAbsent = ~0u - 1;  // of a name: it refers to nothing
 constexpr bool is_index(uint32_t inode) { return inode < kAbsent; }
 
 enum class InodeKind : uint8_t { kUnknown, kRegular, kFolder, kLink, kFifo, kSocket, kDevice };
@@ -25,14 +25,14 @@ InodeKind file_kind(uint32_t mode);
 
 struct Inode {
   InodeKind kind = InodeKind::kUnknown;
-  uint32_t parent = kNoIndex;  // the folder that its latest name is in
+  uint32_t parent = kNoIndex;  // the folder of its latest name
   std::string name;            // its latest name
   std::string target;          // of a symbolic link
   uint64_t size = 0;
-  uint32_t names = 0;     // that lead here
-  uint32_t ordinals = 0;  // given to names in this folder
-  bool gone = false;      // its last name was taken away
-  // Indices that the model keeps here.
+  uint32_t names = 0;     // names that refer to it
+  uint32_t ordinals = 0;  // assigned to names in this folder
+  bool gone = false;      // its last name was removed
+  // Indices that the model stores here.
   uint32_t meta_object = kNoIndex, data_object = kNoIndex, folder_object = kNoIndex,
            lock_object = kNoIndex, stream = kNoIndex;
 };
@@ -40,27 +40,27 @@ struct Inode {
 struct Name {
   uint32_t folder = 0;
   uint32_t ordinal = 0;        // in its folder
-  uint32_t inode = kNoIndex;   // kNoIndex: not known; kAbsent: nothing
+  uint32_t inode = kNoIndex;   // kNoIndex: unknown; kAbsent: nothing
   uint32_t object = kNoIndex;  // of the model
   std::string text;
 };
 
 // Where a path leads.
 struct Lookup {
-  std::vector<uint32_t> way;      // names that were passed, without the last
-  std::vector<uint32_t> folders;  // that were passed
+  std::vector<uint32_t> way;      // names on the way, without the last
+  std::vector<uint32_t> folders;  // folders on the way
   uint32_t name = kNoIndex;       // the last; none for "/", "." and ".."
-  uint32_t inode = kNoIndex;      // behind it: an index, kNoIndex (not known) or kAbsent
-  bool dead_end = false;          // a name on the way leads nowhere: `name` is that one
+  uint32_t inode = kNoIndex;      // its inode: an index, kNoIndex (unknown) or kAbsent
+  bool dead_end = false;          // a name on the way does not exist: `name` is that one
   bool in_proc = false;           // below /proc:
   int32_t process = -1;           // /proc/N/..., 0: self
-  std::string_view rest;          // after /proc/ or /proc/N/; lives in the path
+  std::string_view rest;          // after /proc/ or /proc/N/; points into the path
 };
 
 class NameTree {
  public:
-  // Names that the events have not told of are looked up below these folders, the first that has
-  // one counts: the recording's own copies, then ("") this machine.
+  // Names that the events do not mention are looked up below these folders, and the first that has
+  // one wins: the recording's own copies, then ("") this machine.
   explicit NameTree(std::vector<std::string> roots);
 
   static constexpr uint32_t kRoot = 0;
@@ -68,15 +68,15 @@ class NameTree {
   Inode& inode(uint32_t index) { return inodes_[index]; }
   Name& name(uint32_t index) { return names_[index]; }
 
-  // exists: the call succeeded, so everything on the way was there.
+  // exists: the call succeeded, so everything on the way existed.
   Lookup look_up(uint32_t root, uint32_t start, std::string_view path, bool follow, bool exists);
 
-  // The inode behind a name that a call opened or made, known by its numbers (0: not known).
-  // created: nothing was there before.
+  // The inode behind a name that a call opened or created, identified by its numbers (0: unknown).
+  // created: the name did not exist before.
   uint32_t adopt(uint32_t name, uint64_t device, uint64_t number, InodeKind kind, bool created);
   uint32_t make(InodeKind kind);
-  void point(uint32_t name, uint32_t inode);  // kAbsent: takes the name away
-  // Whether something is there, asking the host if the events have not told.
+  void point(uint32_t name, uint32_t inode);  // kAbsent: removes the name
+  // What the name refers to, asking the host if the events do not tell.
   uint32_t behind(uint32_t name);
 
   std::string path_of(uint32_t inode) const;

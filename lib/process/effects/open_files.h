@@ -1,6 +1,6 @@
-// What descriptors lead to: tables, open-file descriptions, streams, sockets and listeners. Data
-// that the model follows from the events; a description lives as long as a slot of a table, or a
-// message on its way, refers to it.
+// What descriptors refer to: tables, open-file descriptions, streams, sockets and listeners. The
+// model derives this data from the events; a description lives as long as a table slot, or a
+// message in transit, refers to it.
 #pragma once
 
 #include <cstdint>
@@ -20,13 +20,13 @@ enum class DescriptionKind : uint8_t {
   kWriteEnd,  // of a pipe or fifo
   kBothEnds,  // of a fifo opened for both
   kSocket,
-  kCounter,   // eventfd: a stream of which every read takes all
-  kTerminal,  // and whatever else only shows something
+  kCounter,   // eventfd: a stream whose every read takes everything
+  kTerminal,  // and other output-only devices
   kProc,      // a file of /proc/N
   kMounts,    // /proc/mounts
   kEpoll,
   kProcess,  // pidfd
-  kNothing,  // nobody else sees it: /dev/null, timers, /proc of oneself
+  kNothing,  // visible to no other task: /dev/null, timers, one's own /proc
 };
 
 struct Description {
@@ -41,7 +41,7 @@ struct Description {
   uint32_t process = kNoIndex;    // of /proc/N or a pidfd
   uint32_t object = kNoIndex;     // of the model
   std::vector<uint32_t> watched;  // descriptions in an epoll set
-  std::string label;              // for people
+  std::string label;              // for messages
 };
 
 struct Piece {  // of a stream, written and not yet read
@@ -52,12 +52,12 @@ struct Piece {  // of a stream, written and not yet read
 struct Stream {
   uint64_t written = 0, read = 0;
   uint32_t writers = 0;          // descriptions that can write to it
-  uint32_t end_node = kNoIndex;  // with which the last writer went
+  uint32_t end_node = kNoIndex;  // node with which the last writer left
   bool messages = false;         // a read takes one piece, however much it asked for
-  bool counter = false;          // an eventfd: a read takes all
+  bool counter = false;          // an eventfd: a read takes everything
   uint32_t object = kNoIndex;
   std::deque<Piece> pieces;
-  std::deque<uint32_t> passed;  // descriptions on their way (SCM_RIGHTS)
+  std::deque<uint32_t> passed;  // descriptions in transit (SCM_RIGHTS)
   std::string label;
 };
 
@@ -65,18 +65,18 @@ struct Endpoint {                // a socket
   int type = 0;                  // SOCK_STREAM, SOCK_DGRAM ...
   uint32_t in = kNoIndex;        // the stream that it reads
   uint32_t peer = kNoIndex;      // endpoint
-  uint32_t listener = kNoIndex;  // bound or listening at
+  uint32_t listener = kNoIndex;  // where it is bound or listening
   bool bound_anywhere = false;   // at a port that the kernel chose; getsockname tells
   bool listens = false;
 };
 
-struct Waiting {          // a connection that nobody has accepted yet
+struct Waiting {          // a connection not yet accepted
   uint32_t endpoint = 0;  // the listener's side
   uint64_t ordinal = 0;
   uint32_t node = 0;
 };
 
-struct Listener {  // an address that somebody has bound
+struct Listener {  // a bound address
   uint32_t object = kNoIndex;
   uint32_t endpoint = kNoIndex;  // bound there
   bool listening = false;
@@ -92,9 +92,9 @@ struct Slot {
 
 struct DescriptorTable {
   std::vector<Slot> slots;
-  bool shared = false;  // with another task, at some time
+  bool shared = false;  // with another task, at any time
   uint32_t object = kNoIndex;
-  uint32_t version = 0;  // changes with every change
+  uint32_t version = 0;  // incremented by every change
 };
 
 struct Folders {  // of a task; shared by CLONE_FS

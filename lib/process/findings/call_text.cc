@@ -37,7 +37,7 @@ std::string end_text(int status) {
                              : "exit(" + std::to_string(WEXITSTATUS(status)) + ")";
 }
 
-// Only what says more than the call does: an open for reading is just that.
+// Only flags that add information: an open for reading is the default.
 std::string open_flags(uint64_t flags) {
   std::string text;
   const auto add = [&](uint64_t bit, const char* name) {
@@ -52,8 +52,8 @@ std::string open_flags(uint64_t flags) {
   return text.empty() ? "" : ", " + text;
 }
 
-// What a call without a name in its arguments is about: what it changes before what it reads, bytes
-// before the rest.
+// The object that best describes a call without a name in its arguments: objects that it changes
+// before those that it reads, bytes before the rest.
 std::string object_of(const effects::Model& model, const effects::Node& node) {
   const effects::Access* best = nullptr;
   int most = -1;
@@ -68,14 +68,6 @@ std::string object_of(const effects::Model& model, const effects::Node& node) {
     best = &access;
   }
   return best == nullptr ? "" : model.objects[best->object].name;
-}
-
-bool moves_bytes(recording::Effect effect) {
-  return effect == recording::Effect::kRead || effect == recording::Effect::kReadAt ||
-         effect == recording::Effect::kWrite || effect == recording::Effect::kWriteAt ||
-         effect == recording::Effect::kSend || effect == recording::Effect::kReceive ||
-         effect == recording::Effect::kSendFile || effect == recording::Effect::kSplice ||
-         effect == recording::Effect::kCopyFileRange;
 }
 
 std::string wait_arguments(const deadheat_process_event& head, recording::Effect effect) {
@@ -96,11 +88,11 @@ std::string wait_result(const recording::Event& event) {
   return std::to_string(reaped[0]) + ", " + status_text(reaped[1]);
 }
 
-// The name under which the task opened the descriptor, if it did so itself: an inode may have got
-// another since, or had another before.
+// The name under which the task opened the descriptor, if it did so itself: an inode may since have
+// got another name, or had another before.
 std::optional<std::string_view> opened_as(const recording::Recording& recording, uint32_t event,
                                           uint64_t descriptor) {
-  constexpr uint32_t kLookBack = 20000;  // events; a name from further back is the object's
+  constexpr uint32_t kLookBack = 20000;  // events; beyond that, the object's name is used
   const int32_t task = recording.events()[event].head().task;
   for (uint32_t at = event; at > 0 && event - at < kLookBack; at--) {
     const recording::Event& before = recording.events()[at - 1];
@@ -109,10 +101,10 @@ std::optional<std::string_view> opened_as(const recording::Recording& recording,
     const recording::Effect effect = recording::syscall_entry(head.number).effect;
     if (effect == recording::Effect::kClose && head.arguments[0] == descriptor) return std::nullopt;
     if (static_cast<uint64_t>(head.result) != descriptor) continue;
-    if (effect == recording::Effect::kOpen || effect == recording::Effect::kCreat)
-      return before.path(0);
-    if (effect == recording::Effect::kOpenAt || effect == recording::Effect::kOpenAt2)
-      return before.path(1);
+    if (recording::syscall_entry(head.number).is(recording::kOpens)) {
+      const auto path = before.path(0);
+      return path ? path : before.path(1);
+    }
     if (effect == recording::Effect::kDup || effect == recording::Effect::kDup2 ||
         effect == recording::Effect::kFcntl)
       return std::nullopt;
@@ -120,38 +112,21 @@ std::optional<std::string_view> opened_as(const recording::Recording& recording,
   return std::nullopt;
 }
 
-bool is_by_descriptor(recording::Effect effect) {
-  switch (effect) {
-    case recording::Effect::kRead:
-    case recording::Effect::kReadAt:
-    case recording::Effect::kWrite:
-    case recording::Effect::kWriteAt:
-    case recording::Effect::kFstat:
-    case recording::Effect::kStatAt:  // with an empty path
-    case recording::Effect::kGetdents:
-    case recording::Effect::kChangeMetaFd:
-    case recording::Effect::kTruncateFd:
-    case recording::Effect::kFlock:
-      return true;
-    default:
-      return false;
-  }
-}
-
 CallText syscall_text(const recording::Recording& recording, const effects::Model& model,
                       const effects::Node& node) {
   const recording::Event& event = recording.events()[node.event];
   const deadheat_process_event& head = event.head();
-  const recording::Effect effect = recording::syscall_entry(head.number).effect;
+  const recording::SyscallEntry& entry = recording::syscall_entry(head.number);
+  const recording::Effect effect = entry.effect;
   std::string inside;
   for (uint16_t i = 0; i < 4; i++)
     if (const auto path = event.path(i))
       inside += (inside.empty() ? "" : ", ") + (path->empty() ? "" : quoted(*path));
   if (effect == recording::Effect::kOpen) inside += open_flags(head.arguments[1]);
   if (effect == recording::Effect::kOpenAt) inside += open_flags(head.arguments[2]);
-  const bool waits = effect == recording::Effect::kWait || effect == recording::Effect::kWaitId;
+  const bool waits = entry.is(recording::kWaitsForChild);
   if (waits) inside = wait_arguments(head, effect);
-  if (inside.empty() && is_by_descriptor(effect)) {
+  if (inside.empty() && entry.is(recording::kSaysFd)) {
     const auto name = opened_as(recording, node.event, head.arguments[0]);
     if (name && !name->empty()) inside = quoted(*name);
   }
@@ -169,7 +144,7 @@ CallText syscall_text(const recording::Recording& recording, const effects::Mode
     text.result = wait_result(event);
   } else {
     text.result = std::to_string(head.result);
-    if (moves_bytes(effect)) text.result += head.result == 1 ? " byte" : " bytes";
+    if (entry.is(recording::kSaysBytes)) text.result += head.result == 1 ? " byte" : " bytes";
   }
   return text;
 }

@@ -12,7 +12,7 @@ namespace deadheat::process::findings {
 
 struct CallText {
   std::string what;
-  std::string result;  // "3", "ENOENT", "status 1"; empty: of no interest
+  std::string result;  // "3", "ENOENT", "status 1"; empty: not of interest
 };
 
 CallText call_text(const recording::Recording& recording, const effects::Model& model,

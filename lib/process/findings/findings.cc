@@ -75,7 +75,7 @@ model::Access access_of(const effects::Model& model, uint32_t node, uint32_t obj
   return access;
 }
 
-// What each process did around its anchor, in the order in which the branch made it happen.
+// The actions of each process around its anchor, in the order that the branch enforced.
 std::vector<model::Step> steps_of(const recording::Recording& recording,
                                   const effects::Model& model, const races::ProcessRace& race,
                                   const std::vector<uint32_t>& order,
@@ -87,7 +87,7 @@ std::vector<model::Step> steps_of(const recording::Recording& recording,
                                  race.anchors.begin());
   };
   const auto add = [&](uint32_t node, uint32_t role, bool racing) {
-    // The object is the race's; of the other steps it is in the words.
+    // The object is the race's; in other steps the text mentions it.
     const model::Site site =
         racing ? site_of(recording, model, node, race.object, drawn) : model::Site{};
     steps.push_back(
@@ -106,7 +106,7 @@ std::vector<model::Step> steps_of(const recording::Recording& recording,
   return steps;
 }
 
-// Which branch it is, after which others: "4.1", "4.1+0.2".
+// Identifies the branch and the branches it follows: "4.1", "4.1+0.2".
 std::string name_of(const trials::Validation& validation, size_t index) {
   const trials::BranchResult& result = validation.results[index];
   const std::string own = std::to_string(result.branch.race) + "." +
@@ -114,7 +114,7 @@ std::string name_of(const trials::Validation& validation, size_t index) {
   return result.after == trials::kNoResult ? own : name_of(validation, result.after) + "+" + own;
 }
 
-// The orders that were changed before this one, if it took more than one.
+// The orders that were changed before this one, if there are several.
 std::string before_that(const trials::Validation& validation, const trials::BranchResult& result) {
   std::string text;
   for (size_t at = result.after; at != trials::kNoResult; at = validation.results[at].after) {
@@ -172,7 +172,7 @@ model::Evidence to_evidence(const trials::Validation& validation, size_t index,
   evidence.source = "proc";
   evidence.order = model::Order::kAlternate;
   evidence.trial = model::Trial{.confirmer = "branch", .wished = model::Order::kAlternate};
-  if (!result.folder.empty()) {  // harmful ones keep theirs
+  if (!result.folder.empty()) {  // only harmful branches keep their folder
     evidence.trial->reproducer.kind = model::ReproducerKind::kBranch;
     evidence.trial->reproducer.recording = execution;
     evidence.trial->reproducer.branch = result.folder;

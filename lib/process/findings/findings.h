@@ -1,4 +1,4 @@
-// Process races as findings: candidates with their sites, and what the branches showed as evidence.
+// Process races as findings: candidates with their sites, and the branches' results as evidence.
 #pragma once
 
 #include "lib/model/finding.h"
@@ -7,7 +7,7 @@
 
 namespace deadheat::process::findings {
 
-// Harmful orders that break the same things have one cause: the nearest stands for all.
+// Harmful orders with the same consequences have one cause: the nearest represents all.
 struct Cause {
   size_t result = 0;  // index in Validation::results
   size_t others = 0;
@@ -16,8 +16,8 @@ std::vector<Cause> causes_of(const trials::Validation& validation);
 
 model::Finding to_finding(const recording::Recording& recording, const effects::Model& model,
                           const races::ProcessRace& race, const trials::DrawnNames& drawn);
-// The finding's evidence of one branch, whose recording is still there; `execution` names the
-// user's recording, `others` is how many other orders break the same.
+// The finding's evidence from one branch whose recording still exists. `execution` names the user's
+// recording; `others` is the number of other orders with the same consequences.
 model::Evidence to_evidence(const trials::Validation& validation, size_t result,
                             const std::string& execution, size_t others);
 

@@ -12,13 +12,13 @@
 namespace deadheat::process::findings {
 namespace {
 
-// A picture holds no more than this legibly; what is left out is counted in left_out, or is a
-// parent that is not in the list.
+// A picture cannot legibly show more; the rest is counted in left_out, or is a parent that is not
+// in the list.
 constexpr size_t kMostProcesses = 12;
 constexpr size_t kRelatedBefore = 3, kRelatedAfter = 2, kLookAround = 40;
 constexpr size_t kMostOtherEdges = 6;
 
-// What every program does when it starts, and nobody wants to read about.
+// What every program does at its start, which is of no interest here.
 bool is_start_up(std::string_view name) {
   for (const std::string_view folder : {"/lib/", "/lib64/", "/usr/lib/", "/etc/ld.so",
                                         "/usr/share/locale", "/proc/filesystems", "/dev/null"})
@@ -61,7 +61,7 @@ class Teller {
   }
 
   void choose_tasks() {
-    std::map<uint32_t, size_t> on_ways;  // task -> how many anchors come through it
+    std::map<uint32_t, size_t> on_ways;  // task -> the number of anchors below it
     std::vector<std::vector<uint32_t>> ways;
     for (const uint32_t anchor : anchors_) {
       ways.push_back(ancestors(model_.nodes[anchor].task));
@@ -70,7 +70,7 @@ class Teller {
     for (const auto& way : ways) tasks_.insert(way.front());
     for (const uint32_t task : ways.front()) {
       if (on_ways[task] < ways.size()) continue;
-      tasks_.insert(task);  // the first ancestor in common, however far
+      tasks_.insert(task);  // the first common ancestor, however far
       break;
     }
     // Then the nearest ancestors, in turn.
@@ -102,7 +102,7 @@ class Teller {
     return false;
   }
 
-  // What the task did to the object before and after its racing call, and the call next to it.
+  // The task's actions on the object before and after its racing call, and the call next to it.
   void choose_around(uint32_t anchor) {
     const std::vector<uint32_t>& own = nodes_of(model_.nodes[anchor].task);
     const size_t place = model_.nodes[anchor].position - 1;
@@ -124,7 +124,7 @@ class Teller {
     walk(false, kRelatedAfter);
   }
 
-  // The exec that made the process what it was at its last chosen call.
+  // The exec of the program that the process ran at its last chosen call.
   void choose_exec(uint32_t task) {
     uint32_t last = ~0u;
     for (const uint32_t node : nodes_of(task))
@@ -137,7 +137,7 @@ class Teller {
     if (exec != ~0u && last != ~0u) chosen_.insert(exec);
   }
 
-  // How it ended, if it is one of those that race or if that was a failure.
+  // The task's end, if the task races or if it failed.
   void choose_end(uint32_t task) {
     if (nodes_of(task).empty()) return;
     const uint32_t last = nodes_of(task).back();
@@ -173,7 +173,7 @@ class Teller {
     }
   }
 
-  // Every start and end of a chosen process, and the nearest of the others.
+  // Every start and end of a chosen process, and the nearest of the other edges.
   void choose_edges() {
     std::vector<const effects::Edge*> others;
     for (const effects::Edge& edge : model_.edges) {
@@ -188,7 +188,7 @@ class Teller {
     std::sort(others.begin(), others.end(), [&](const effects::Edge* a, const effects::Edge* b) {
       return std::pair(distance(*a), a) < std::pair(distance(*b), b);  // they lie in one vector
     });
-    // A stream that is read byte by byte orders the two processes once, as far as people care.
+    // A stream that is read byte by byte orders the two processes once, for the purpose of a story.
     std::set<std::array<uint32_t, 3>> seen;
     for (const effects::Edge* const edge : others)
       if (seen.size() < kMostOtherEdges &&
@@ -234,7 +234,7 @@ class Teller {
   const std::vector<uint32_t>& anchors_;
   const uint32_t object_;
   std::set<uint32_t> tasks_;   // by index: a parent comes before its children
-  std::set<uint32_t> chosen_;  // nodes; their order is that of their effects
+  std::set<uint32_t> chosen_;  // nodes, in the order of their effects
   std::vector<const effects::Edge*> edges_;
 };
 
@@ -254,8 +254,8 @@ bool accesses(const effects::Model& model, uint32_t node, uint32_t object) {
   return false;
 }
 
-// What the anchors have in common that is like `wanted`: of its name if there is such a one, else
-// only of its kind, since temporary names differ from run to run. ~0: nothing.
+// The object shared by the anchors that corresponds to `wanted`: one with the same name if it
+// exists, otherwise one of the same kind, since temporary names differ from run to run. ~0: none.
 uint32_t shared_object(const effects::Model& model, const std::vector<uint32_t>& anchors,
                        const effects::Object& wanted) {
   uint32_t found = ~0u;
@@ -267,7 +267,7 @@ uint32_t shared_object(const effects::Model& model, const std::vector<uint32_t>&
                      [&](uint32_t anchor) { return accesses(model, anchor, object); }))
       continue;
     if (model.objects[object].name == wanted.name) return object;
-    found = object;  // the last: folders on the way come before what they lead to
+    found = object;  // the last one: folders on the way come before their target
   }
   return found;
 }
@@ -286,7 +286,7 @@ model::Story rearranged(const recording::Recording& recording, const effects::Mo
     const uint32_t cut = task < branch.cut.size() ? branch.cut[task] : 0;
     return model.nodes[node].position <= cut ? int64_t{0} : int64_t{-1};
   };
-  std::multimap<int64_t, model::StoryCall> by_rank;  // equal ones stay in their order
+  std::multimap<int64_t, model::StoryCall> by_rank;  // equal ranks keep their order
   for (model::StoryCall& call : story.calls)
     if (rank(call) >= 0) by_rank.emplace(rank(call), std::move(call));
   story.calls.clear();

@@ -1,6 +1,6 @@
-// The story of a race between processes, for the report: which processes lead from their common
-// ancestor to the racing calls, what those did just before and after, and the inherent edges among
-// all of it. Told twice: of the recording, and of the run in which the other order failed.
+// The story of a race between processes, for the report: the processes that lead from their common
+// ancestor to the racing calls, their actions just before and after, and the inherent edges among
+// all of these. Told twice: for the recording, and for the run in which the other order failed.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace deadheat::process::findings {
 
-// `anchors` are the racing nodes, `object` is what they share; ~0: not known in this model.
+// `anchors` are the racing nodes; `object` is what they share; ~0: unknown in this model.
 model::Story tell_story(const recording::Recording& recording, const effects::Model& model,
                         const std::vector<uint32_t>& anchors, uint32_t object);
 
-// The failing order as it went in its own recording (`folder`). Where there is none to be read, the
-// calls of the recording, rearranged; their results are not known then.
+// The failing order as it happened in its own recording (`folder`). If that is not readable, the
+// calls of the recording, rearranged; their results are then unknown.
 model::Story tell_failed_story(const recording::Recording& recording, const effects::Model& model,
                                const races::ProcessRace& race, const races::Branch& branch,
                                const std::string& folder);
 
-// A call that only changes what is done with signals, which tells nothing about another object.
+// Whether a call only changes signal handling, which is irrelevant to another object.
 bool is_beside(const effects::Model& model, uint32_t node, uint32_t object);
 
-// The node of `other_model` that is the same call as `node`: of the same task, the same call on the
-// same names, as many of its kind before it. ~0: there is none.
+// The node of `other_model` that is the same call as `node`: by the same task, the same call on the
+// same names, with as many of its kind before it. ~0: there is none.
 uint32_t same_call(const recording::Recording& recording, const effects::Model& model,
                    uint32_t node, const recording::Recording& other,
                    const effects::Model& other_model);

@@ -14,7 +14,7 @@ namespace {
 using model::EdgeKind;
 using model::Story;
 
-// A shell starts a mkdir and a cp; nothing orders the two.
+// A shell starts a mkdir and a cp, unordered with each other.
 struct Jobs {
   explicit Jobs(bool copy_first = false) {
     script.exec(1, "/bin/sh");
@@ -142,7 +142,7 @@ TEST(Story, BytesThroughAPipeAreAnEdge) {
   EXPECT_EQ(count(story, EdgeKind::kStream), 1U) << "read in two pieces, it is still one";
 }
 
-// 40 generations: the nearest stay, and the two that race.
+// 40 generations: the nearest are kept, and the two that race.
 TEST(Story, ADeepTreeIsCutToWhatAPictureHolds) {
   testing::EventScript script;
   script.exec(1, "/bin/sh");

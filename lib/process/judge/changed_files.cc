@@ -1,4 +1,4 @@
-// The files that an overlay's upper folder says were changed.
+// Reads the changed files from an overlay's upper folder.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -80,7 +80,7 @@ class Walk {
     if (S_ISDIR(info.st_mode)) {
       file.kind = FileKind::kFolder;
       file.replaced = attribute(from, "opaque") == "y" || !attribute(from, "redirect").empty();
-      // A folder is in the upper tree also when only something in it changed.
+      // A folder is in the upper tree even if only its contents changed.
       const bool as_before = file.existed && S_ISDIR(old.st_mode) &&
                              (old.st_mode & 07777) == file.mode && !file.replaced;
       if (!as_before) files_.push_back(std::move(file));
@@ -112,7 +112,7 @@ class Walk {
     file.size = static_cast<uint64_t>(info.st_size);
     if (file.size > kMostRead) return;
     const auto content = read_file(from);
-    if (!content) return;  // its mode forbids it; the mode is compared
+    if (!content) return;  // its mode forbids reading; the mode is compared
     const std::string& bytes = content.value();
     file.text = is_text(bytes);
     if (file.text) {

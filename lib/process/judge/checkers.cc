@@ -19,11 +19,11 @@ constexpr size_t kMostShown = 200;  // of a line
 
 constexpr std::string_view kNewError = "an error that no other run had: ";
 
-// Signals that a program brings upon itself; others are sent, and to be ended by those is often
-// meant.
+// Signals that a program causes itself; others are sent, and ending a program with them is often
+// intended.
 constexpr std::array kCrashes = {SIGSEGV, SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS};
 
-// In small letters. "fail" covers failed and failure.
+// In lower case. "fail" covers failed and failure.
 constexpr std::array<std::string_view, 26> kErrorWords = {
     "error",          "fail",      "cannot",        "can't",       "could not",
     "couldn't",       "unable to", "no such",       "denied",      "fatal",
@@ -98,7 +98,7 @@ class Judge {
     };
     if (seen_.signal != 0 || good_.empty() || in_any(same_status)) return;
     const std::string usual = std::to_string(good_[0]->status);
-    // A recording that failed: this order is the cure, and the race is as true.
+    // A recording that failed: this order is the cure, and the race is just as true.
     add(ConsequenceKind::kExitStatus,
         seen_.status == 0 && good_[0]->signal == 0
             ? "ends well, and fails in the recorded order (exit status " + usual + ")"
@@ -111,7 +111,7 @@ class Judge {
     output_varies_ = known.size() > 1;
     const std::vector<std::string>& usual = *known.begin();
     const std::vector<std::string> words = words_in(usual);
-    // Where the order is all that differs, what is said counts all the same.
+    // If only the order differs, the printed text counts all the same.
     if (output_varies_ && (words.empty() || words_in(seen_.out) == words ||
                            std::any_of(known.begin(), known.end(),
                                        [&](const auto& run) { return words_in(run) != words; })))
@@ -146,8 +146,8 @@ class Judge {
       if (is_log(file.path)) look(file.lines, file.path);
   }
 
-  // `visible`: something else is different too. Else the program that started the failed command
-  // knew what to do about it: so do those who try until it succeeds (until mkdir lock; do ...).
+  // `visible`: something else differs too. Otherwise the program that started the failed command
+  // handled the failure, like one that tries until it succeeds (until mkdir lock; do ...).
   void failures(bool visible) {
     for (const CommandFailure& failure : seen_.failures) {
       const auto failed_too = [&](const Outcome& run) {
@@ -208,7 +208,7 @@ std::string what_broke(const std::vector<Difference>& differences) {
 
 bool is_error_line(std::string_view line) {
   const std::string small = lower(line);
-  // A summary that says that there were none.
+  // Not an error: a summary that reports none.
   for (const std::string_view none :
        {"0 errors", "no errors", "0 failed", "0 failures", "without error"})
     if (small.find(none) != std::string::npos) return false;

@@ -1,8 +1,8 @@
-// Whether a run did harm: its outcome against those of runs in which nobody interfered.
+// Decides whether a run did harm by comparing its outcome with those of undisturbed runs.
 //
 // A difference counts only if it occurs in none of them: not in the recording, not in N undisturbed
 // runs, not in the serial runs. What differs among those by itself is compared by kind only
-// (missing, empty). The order of lines does not count, nor do times of files.
+// (missing, empty). The order of lines and the times of files do not count.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct Difference {
 
 class Reference {
  public:
-  // Runs that were ended (timed_out) count only for hangs: the rest of their outcome is an
-  // accident.
+  // Runs that were ended (timed_out) count only for hangs: the rest of their outcome is
+  // accidental.
   void add(Outcome outcome);
   size_t runs() const { return runs_.size(); }
   const std::vector<Outcome>& outcomes() const { return runs_; }
@@ -31,16 +31,16 @@ class Reference {
   std::vector<Outcome> runs_;
 };
 
-// The worst first; empty: no harm. Without any reference only crash and hang count. `more` are
-// further outcomes that do not count.
+// The worst first; empty: no harm. Without a reference only crash and hang count. `more` are
+// further outcomes whose differences do not count.
 std::vector<Difference> judge(const Outcome& outcome, const Reference& reference,
                               const Reference& more = {});
 
-// More than another output: a status, a crash, a hang, a command that failed and says so. Who comes
-// second in a fair contest (ln -s, mkdir) fails as well, and is silent about it.
+// More than different output: a status, a crash, a hang, or a command that failed with an error
+// message. The loser of a fair contest (ln -s, mkdir) fails as well, but silently.
 bool fails(const std::vector<Difference>& differences);
 
-// All of it, in any order: what one cause is known by.
+// All of it, independent of order: identifies one cause.
 std::string what_broke(const std::vector<Difference>& differences);
 
 // "error", "cannot", "No such file" and the like.

@@ -1,4 +1,4 @@
-// What counts as harm, and, beside each, the twin that does not.
+// What counts as harm, each with a twin that does not.
 #include "lib/process/judge/checkers.h"
 
 #include <gtest/gtest.h>
@@ -74,7 +74,7 @@ class Checkers : public ::testing::Test {
 TEST_F(Checkers, TheSameIsNoHarm) {
   Outcome outcome = good();
   EXPECT_EQ(words(outcome), "");
-  outcome.files[0] = text_file("/data/result", {"three", "one", "two"});  // another order
+  outcome.files[0] = text_file("/data/result", {"three", "one", "two"});  // a different order
   outcome.err = {"note: slower than usual"};                              // no error
   EXPECT_EQ(words(outcome), "");
 }

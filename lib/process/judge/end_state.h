@@ -6,7 +6,7 @@
 
 namespace deadheat::process::judge {
 
-// Folders of runs (out, err, upper). The first difference in words; empty: they ended alike.
+// Folders of runs (out, err, upper). Describes the first difference; empty: the ends are equal.
 std::string first_difference(const std::string& one, const std::string& other);
 
 }  // namespace deadheat::process::judge

@@ -18,10 +18,10 @@ using model::ConsequenceKind;
 
 constexpr size_t kMostOfALine = 160;
 
-// What was left of a file, without its content.
+// What remained of a file, ignoring its content.
 enum class Shape : uint8_t { kUnchanged, kGone, kEmpty, kFull, kOther };
 
-// One file in one run; no value: that run did not touch it.
+// One file in one run; null: that run did not touch it.
 using State = const ChangedFile*;
 
 Shape shape_of(State file) {
@@ -34,7 +34,7 @@ Shape shape_of(State file) {
 bool same(State a, State b) {
   if (a == nullptr || b == nullptr) return a == b;
   if (a->kind != b->kind || a->mode != b->mode || a->digest != b->digest) return false;
-  // A text's size depends on what was masked in it.
+  // A text's size depends on the masked parts.
   return a->text || b->text || a->kind != FileKind::kFile || a->size == b->size;
 }
 
@@ -58,8 +58,8 @@ bool is_part_of(std::string_view part, std::string_view whole) {
          (whole.starts_with(part) || whole.ends_with(part));
 }
 
-// A line that is a piece of a usual one, or two usual ones in one: written by two at a time, or
-// read too early.
+// A line that is a fragment of a usual one, or two usual ones joined: written by two writers at
+// once, or read too early.
 std::optional<std::string> torn_line(const ChangedFile& file, const ChangedFile& usual) {
   const std::set<std::string_view> known(usual.lines.begin(), usual.lines.end());
   for (const std::string& line : file.lines) {
@@ -110,7 +110,7 @@ std::string changed_words(const ChangedFile& file, const ChangedFile& usual) {
   return "has other content";
 }
 
-// Files that come and go by themselves: caches, and temporary ones that are named at random.
+// Files that come and go by themselves: caches, and temporary files with random names.
 bool is_by_the_way(const ChangedFile& file) {
   return file.name.find("<temp>") != std::string::npos ||
          file.name.find("/__pycache__/") != std::string::npos ||
@@ -138,7 +138,7 @@ State find(const Index& index, std::string_view name) {
   return found == index.end() ? nullptr : found->second;
 }
 
-// The order of the writers is all that shows in it.
+// Whether only the order of the writers shows in it.
 bool is_same_but_for_order(const std::vector<Index>& runs, std::string_view name) {
   std::optional<std::vector<std::string>> words;
   for (const Index& run : runs) {
@@ -151,13 +151,13 @@ bool is_same_but_for_order(const std::vector<Index>& runs, std::string_view name
   return words.has_value();
 }
 
-// Files that lie in one folder in one run and in another in the next, whoever took them: known by
-// what they are called and hold. How many there are is the same in each run.
+// Files that are in one folder in one run and in another in the next, whichever task took them:
+// identified by name and content. Their number is the same in each run.
 class Wanderers {
  public:
   Wanderers(const std::vector<Index>& runs, const Index& now) : now_(count(now)) {
     std::map<What, std::set<std::set<std::string_view>>> places;
-    std::map<What, std::vector<size_t>> numbers;  // of each run
+    std::map<What, std::vector<size_t>> numbers;  // per run
     for (const Index& run : runs) {
       for (const auto& [what, files] : count(run)) {
         numbers[what].push_back(files.size());
@@ -172,13 +172,13 @@ class Wanderers {
     }
   }
 
-  // Lies elsewhere than in other runs, and no more than that.
+  // In a different place than in other runs, and otherwise the same.
   bool moved(State file) const {
     const auto usual = is_made(file) ? usual_.find(what(file)) : usual_.end();
     const auto here = usual == usual_.end() ? now_.end() : now_.find(usual->first);
     return here != now_.end() && here->second.size() == usual->second;
   }
-  // Lies nowhere, though each run has it somewhere.
+  // Nowhere, though each other run has it somewhere.
   bool lost(State file) const { return usual_.contains(what(file)) && !now_.contains(what(file)); }
 
  private:

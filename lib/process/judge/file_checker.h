@@ -7,10 +7,10 @@
 
 namespace deadheat::process::judge {
 
-// The words and numbers of a text, in no order: what stays when only the order of writers changes.
+// The words and numbers of a text, unordered: invariant when only the order of writers changes.
 std::vector<std::string> words_in(const std::vector<std::string>& lines);
 
-// One difference a file at most. `good` is not empty.
+// At most one difference per file. `good` is not empty.
 std::vector<Difference> judge_files(const std::vector<ChangedFile>& seen,
                                     const std::vector<const Outcome*>& good);
 

@@ -8,7 +8,7 @@
 namespace deadheat::process::judge {
 namespace {
 
-constexpr size_t kMostPrinted = 4 << 20;  // bytes of a stream; what follows is not compared
+constexpr size_t kMostPrinted = 4 << 20;  // bytes of a stream; the rest is not compared
 
 std::string read_start(const std::string& path) {
   auto text = read_file(path);

@@ -1,5 +1,5 @@
-// Any bytes as outcome.json, and as text and path to be masked: nothing crashes, and what is read
-// is written and read again the same.
+// Arbitrary bytes as outcome.json, and as text and path to be masked: no crash, and an outcome
+// survives a round trip.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,5 @@
-// outcome.json. Paths and lines are bytes, not text: what is not UTF-8 is written as {"hex":
-// "..."}.
+// outcome.json. Paths and lines are bytes, not text: invalid UTF-8 is written as
+// {"hex": "..."}.
 #include <array>
 #include <nlohmann/json.hpp>
 

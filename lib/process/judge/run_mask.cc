@@ -11,8 +11,8 @@
 namespace deadheat::process::judge {
 namespace {
 
-constexpr int kSmallPid = 300;       // numbers below mean something else more often
-constexpr size_t kRandomLength = 6;  // of mktemp and its kin
+constexpr int kSmallPid = 300;       // smaller numbers usually mean something else
+constexpr size_t kRandomLength = 6;  // as chosen by mktemp and similar functions
 constexpr std::array<std::string_view, 12> kMonths = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                                       "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
 constexpr std::array<std::string_view, 7> kDays = {"Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun"};
@@ -25,8 +25,8 @@ bool is_one_of(std::string_view word, const std::array<std::string_view, N>& wor
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// A part of a name in /tmp that nobody would choose. `certain`: it stands where libraries put
-// random parts.
+// Whether a part of a name in /tmp looks random. `certain`: it is where libraries put random
+// parts.
 bool looks_random(std::string_view word, bool certain) {
   if (word.size() < kRandomLength) return false;
   bool digit = false, digit_before_letter = false;
@@ -150,7 +150,7 @@ class Masker {
     return word == "pid" || word == "ppid" || word == "process";
   }
 
-  // Seconds since 1970, perhaps with a fraction.
+  // Seconds since 1970, possibly with a fraction.
   bool epoch() {
     const std::string_view word = word_at(at_);
     int64_t value = 0;
@@ -167,7 +167,7 @@ class Masker {
     return true;
   }
 
-  // In /tmp/NAME and /var/tmp/NAME the random part of the name.
+  // Replaces the random part of the name in /tmp/NAME and /var/tmp/NAME.
   bool temporary() {
     size_t end = 0;
     for (const std::string_view folder : {"/tmp/", "/var/tmp/"})
@@ -189,7 +189,7 @@ class Masker {
         out_ += text_[at_++];
         continue;
       }
-      size_t fixed = 0;  // what libraries put before it: tmpab12cd34, ccQx81Zk.o
+      size_t fixed = 0;  // prefix added by libraries: tmpab12cd34, ccQx81Zk.o
       for (const auto& [prefix, size] : {std::pair<std::string_view, size_t>{"tmp", 8}, {"cc", 6}})
         if (word.starts_with(prefix) && word.size() == prefix.size() + size) fixed = prefix.size();
       const bool after_dot = at_ > 0 && text_[at_ - 1] == '.';
@@ -219,7 +219,7 @@ std::string mask_run_path(std::string_view path, const RunMask& mask) {
 
 std::string mask_run_text(std::string_view text, const RunMask& mask) {
   const std::string names = Masker(text, mask).run(Part::kTemporaryNames);
-  // The rest looks for the <time> that this leaves.
+  // The second pass needs the <time> marks of the first.
   return Masker(deadheat::mask(names, 0, ""), mask).run(Part::kRest);
 }
 

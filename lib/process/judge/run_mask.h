@@ -1,5 +1,5 @@
-// What one run of a command printed or wrote, without what is different in every run: what
-// base/mask.h takes away, and also process numbers, dates in words, seconds since 1970 and names of
+// Removes what differs in every run from what a run printed or wrote: everything that
+// base/mask.h masks, plus process numbers, dates in words, seconds since 1970 and names of
 // temporary files.
 #pragma once
 
@@ -10,16 +10,16 @@
 
 namespace deadheat::process::judge {
 
-// A stretch of CLOCK_REALTIME that a run could see, in seconds.
+// A range of CLOCK_REALTIME values that a run could see, in seconds.
 struct TimeWindow {
   int64_t from_s = 0, to_s = 0;
 };
 
 struct RunMask {
   std::vector<int>
-      pids;  // of the run; small ones are only masked where the text says that it is a process
+      pids;  // of the run; small ones are masked only where the text calls them a process
   std::vector<TimeWindow> times;
-  // Names in /tmp and /var/tmp that were there before the command: the same in every run, however
+  // Names in /tmp and /var/tmp that existed before the command: the same in every run, however
   // random they look.
   std::vector<std::string> lasting;
 };

@@ -21,14 +21,14 @@ sandbox::Command beside(const std::vector<std::string>& checker, const sandbox::
 }
 
 Result<model::Consequence> run_checker(const CheckerRequest& request) {
-  // The sandbox shows the machine's files: names must hold there too.
+  // The sandbox shows the machine's files, so names must be valid there too.
   std::error_code error;
   const std::string folder = std::filesystem::absolute(request.folder, error).string();
   sandbox::SandboxOptions options = request.sandbox;
   options.timeout_s = request.timeout_s;
   options.keep_upper.clear();
   const std::string state = folder + "/upper";
-  // With --in-place the machine itself is as the command left it.
+  // With --in-place the machine itself has the command's end state.
   if (!options.in_place && std::filesystem::is_directory(state, error))
     options.layers.insert(options.layers.begin(), state);
   const std::string out = folder + "/checker.out", err = folder + "/checker.err";

@@ -1,5 +1,5 @@
-// A checker of the user's (lib/confirm/checker.h), run after the command in a sandbox in which the
-// files are as the command left them, so that it can look at them under their own names.
+// Runs a user's checker (lib/confirm/checker.h) after the command, in a sandbox that shows the
+// files as the command left them, under their own names.
 #pragma once
 
 #include <string>
@@ -22,11 +22,11 @@ struct CheckerRequest {
   sandbox::SandboxOptions sandbox;       // as for the command
 };
 
-// kNone: all is well. Error: the checker could not be run, or did not end.
+// kNone: the checker succeeded. Error: it could not be run, or did not end.
 Result<model::Consequence> run_checker(const CheckerRequest& request);
 
-// How to start it beside the command, in the same sandbox; it should end by itself, and its streams
-// are the caller's to open.
+// How to run a checker beside the command in the same sandbox. It should end by itself; the caller
+// opens its streams.
 sandbox::Command beside(const std::vector<std::string>& checker, const sandbox::Command& command);
 
 }  // namespace deadheat::process::judge

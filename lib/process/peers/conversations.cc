@@ -15,7 +15,7 @@ constexpr size_t kAddressRoom = 28;
 
 struct Collected {
   Conversation conversation;
-  std::multimap<uint64_t, ConversationStep> steps;  // by their place in the recording
+  std::multimap<uint64_t, ConversationStep> steps;  // keyed by their place in the recording
 };
 
 void add_step(Collected& to, const deadheat_process_event& event, const deadheat_process_peer& peer,
@@ -33,7 +33,7 @@ void add_step(Collected& to, const deadheat_process_event& event, const deadheat
         one.error = event.result;
       return;
     }
-    // Others may have seen the answer before the call that asked was over.
+    // Others may have seen the answer before the call that asked had ended.
     case DEADHEAT_PEER_SENT:
       to.steps.insert({event.begin, {Kind::kSent, peer.size, std::string(bytes)}});
       return;

@@ -26,7 +26,7 @@ class Request {
     append({reinterpret_cast<const char*>(&head), sizeof head});
     append(value);
   }
-  // 0, or why not.
+  // Returns 0 or the errno.
   int send() {
     const ScopedFd socket(::socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE));
     header_.nlmsg_len = static_cast<uint32_t>(sizeof header_ + body_.size());

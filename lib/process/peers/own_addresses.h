@@ -1,5 +1,5 @@
-// A network namespace in which every address is our own: whatever a program connects to, it reaches
-// a socket of this sandbox or nobody.
+// A network namespace in which every address is ours: a program's connection reaches a socket of
+// this sandbox or none.
 #pragma once
 
 #include <set>
@@ -8,8 +8,8 @@
 
 namespace deadheat::process::peers {
 
-// In the calling process's network namespace, by its loopback interface. `own`: addresses that the
-// programs themselves had.
+// Changes the calling process's network namespace, using its loopback interface. `own`: addresses
+// that the programs themselves had.
 bool own_every_address(int family, const std::set<sources::PeerAddress>& own);
 
 }  // namespace deadheat::process::peers

@@ -17,7 +17,7 @@ namespace {
 using Kind = ConversationStep::Kind;
 
 constexpr uint16_t kNamePort = 53;  // of the domain name service
-constexpr size_t kNameId = 2;       // its messages begin with a number that is drawn anew
+constexpr size_t kNameId = 2;       // its messages begin with a random number
 
 const sockaddr* as_address(const std::string& bytes) {
   return reinterpret_cast<const sockaddr*>(bytes.data());
@@ -65,7 +65,7 @@ void Peers::listen_at(const sources::PeerAddress& peer, bool datagram) {
   listeners_.push_back(std::move(listener));
 }
 
-// The one that this task had with that peer, in its order; else one that nobody had yet.
+// Prefers this task's conversation with that peer, in order; otherwise any unused one.
 sources::PeerPlayer::Choice Peers::choose(const std::string& path,
                                           const sources::PeerAddress& peer) {
   Talk* best = nullptr;
@@ -108,7 +108,7 @@ void Peers::waits_in_vain(size_t conversation) {
                      ": the program waits for more than was recorded");
 }
 
-// The latest, since ports are used again.
+// The latest match, since ports are reused.
 Peers::Talk* Peers::find(const sources::PeerAddress& peer, bool datagram,
                          const sources::PeerAddress& from) {
   Talk* found = nullptr;
@@ -171,7 +171,7 @@ bool Peers::take_bytes(Talk& talk) {
   while (talk.connection.valid() && !talk.over) {
     const ssize_t got = ::recv(talk.connection.get(), buffer, sizeof buffer, 0);
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) break;
-    if (got <= 0) {  // it has nothing more to say, but may still listen
+    if (got <= 0) {  // it has stopped sending, but may still read
       ::epoll_ctl(events_.get(), EPOLL_CTL_DEL, talk.connection.get(), nullptr);
       break;
     }
@@ -200,7 +200,7 @@ void Peers::compare(Talk& talk, std::string_view bytes) {
   }
 }
 
-// They may come in another order, and again.
+// Datagrams may arrive reordered and repeated.
 void Peers::compare_datagram(Talk& talk, std::string_view bytes) {
   const std::vector<ConversationStep>& steps = talk.what->steps;
   const size_t from = talk.what->peer.port() == kNamePort ? kNameId : 0;

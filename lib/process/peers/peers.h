@@ -19,7 +19,7 @@ namespace deadheat::process::peers {
 
 class Peers : public sources::PeerPlayer {
  public:
-  // Inside the sandbox, before the command starts.
+  // Call inside the sandbox, before the command starts.
   explicit Peers(const std::vector<Conversation>& recorded);
 
   Choice choose(const std::string& path, const sources::PeerAddress& peer) override;
@@ -34,13 +34,13 @@ class Peers : public sources::PeerPlayer {
  private:
   struct Talk {
     const Conversation* what = nullptr;
-    uint64_t begun = 0;  // in which order; 0: not yet
+    uint64_t begun = 0;  // its position in the order of beginning; 0: not begun
     bool taken = false, over = false;
     sources::PeerAddress from;
     std::string source;       // datagrams: the program's sockaddr
     ScopedFd connection;      // streams
-    size_t step = 0;          // to be done next
-    size_t sent = 0;          // the step that the program sends next
+    size_t step = 0;          // the next one to perform
+    size_t sent = 0;          // the next step in which the program sends
     uint64_t sent_bytes = 0;  // of that step
     uint64_t unread = 0, nothings = 0;
     std::string out;
@@ -66,7 +66,7 @@ class Peers : public sources::PeerPlayer {
   ScopedFd events_;
   std::vector<Talk> talks_;
   std::vector<Listener> listeners_;
-  std::vector<std::pair<ScopedFd, size_t>> waiting_;  // accepted, by whom is not known yet
+  std::vector<std::pair<ScopedFd, size_t>> waiting_;  // accepted; the owner is not known yet
   uint64_t began_ = 0;
   std::set<std::string> problems_;
 };

@@ -5,8 +5,8 @@
 namespace deadheat::process::races {
 namespace {
 
-// The latest that any of the nodes knows of each task (section 6.1). An anchor that would be the
-// last of its task's nodes is left out: it goes when its turn comes.
+// For each task, the latest node that any of the given nodes knows (section 6.1). An anchor that
+// would be the last of its task's nodes is left out: it executes when its turn comes.
 std::vector<uint32_t> cut_before(const effects::Model& model, const Graph& graph,
                                  const std::vector<uint32_t>& nodes,
                                  const std::vector<uint32_t>& anchors) {
@@ -31,10 +31,10 @@ void wait_wakeups(const effects::Model& model, const Graph& graph, const Process
   const bool child = model.objects[race.object].kind == effects::ObjectKind::kChild;
   if (child) branch.specific_task = model.nodes[other].task;
   if (!child && graph.before(other, wait)) {
-    // Figure 8a: it took both; now it takes the first alone.
+    // Figure 8a: it took both; now it takes only the first.
     branch.order = got < other ? std::vector{got, wait, other} : std::vector{other, wait, got};
   } else if (graph.before(got, other)) {
-    branch.order = {got, other, wait};  // Figure 8b: both are there when it comes
+    branch.order = {got, other, wait};  // Figure 8b: both are there when it executes
   } else {
     branch.order = {other, wait, got};
   }

@@ -15,7 +15,7 @@ enum class BranchChange : uint8_t {
   kFlip,         // load-store: anchors[1] before anchors[0]
   kOtherWakeup,  // wait-wakeups: the wait takes the other wake-up (a specific pid; the other write
                  // first)
-  kOtherWait,    // wakeup-waits: the other wait goes first
+  kOtherWait,    // wakeup-waits: the other wait comes first
   kSignalEarlier,  // a signal is delivered before an earlier call of its target
   kSignalLater,    // a signal that interrupted a call is delivered after it
 };
@@ -24,13 +24,13 @@ struct Branch {
   uint32_t race = 0;  // index in ProcessRaces::races
   BranchChange change = BranchChange::kNone;
   // Per task: how many of its nodes are replayed before it is held. An anchor among them (the first
-  // of two in one task) goes when its turn comes, and its task goes on to the end of the cut.
+  // of two in one task) executes when its turn comes, and its task continues to the end of the cut.
   std::vector<uint32_t> cut;
-  std::vector<uint32_t> order;   // anchors, in the order in which they are now to happen
-  uint32_t specific_task = ~0u;  // kOtherWakeup of a wait for any child: the child to take
+  std::vector<uint32_t> order;   // anchors, in their new order
+  uint32_t specific_task = ~0u;  // kOtherWakeup for a wait for any child: the child to take
 };
 
-// All branches of a race; most have one.
+// All branches of a race; most races have one.
 std::vector<Branch> make_branches(const effects::Model& model, const Graph& graph,
                                   const ProcessRace& race, uint32_t index);
 Branch unchanged(const effects::Model& model);

@@ -1,4 +1,4 @@
-// A branch as text, kept with a harmful finding so that it can be run again.
+// A branch as text, stored with a harmful finding so that it can be run again.
 #pragma once
 
 #include <string>

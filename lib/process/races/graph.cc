@@ -4,8 +4,8 @@
 
 namespace deadheat::process::races {
 
-// Takes over what `from` knows, and `from` itself. Chunks from `owned_from` on belong to this clock
-// alone.
+// Merges the knowledge of `from`, and `from` itself. Chunks from `owned_from` on belong only to
+// this clock.
 void Graph::merge(std::vector<uint32_t>& clock, uint32_t from, uint32_t owned_from) {
   const effects::Node& source = model_->nodes[from];
   const size_t other = size_t{clock_of_[from]} * width_;

@@ -1,7 +1,7 @@
-// The paper's scan visits every concurrent pair: as many as the product of two tasks' accesses.
-// Only the nearest few of a code path are kept, so here a task's accesses to an object are divided
-// by program and call, and for each access the nearest concurrent ones of every such list of the
-// other task are looked at.
+// The paper's scan visits every concurrent pair, which can be the product of two tasks' accesses.
+// Only the nearest few per code path are kept, so here a task's accesses to an object are divided
+// by program and call, and each access is compared with the nearest concurrent ones of every such
+// list of the other task.
 #include "lib/process/races/load_store.h"
 
 #include <algorithm>
@@ -9,18 +9,18 @@
 namespace deadheat::process::races {
 namespace {
 
-constexpr uint32_t kNearest = 8;         // of each list and side
-constexpr uint64_t kTriesAnAccess = 64;  // of one object, on average
+constexpr uint32_t kNearest = 8;         // per list and side
+constexpr uint64_t kTriesAnAccess = 64;  // per object, on average
 constexpr uint64_t kTriesAnyway = 200000;
 
 struct List {  // accesses of one task by one program and call, in order
   uint64_t path = 0;
   bool stores = false;
-  bool ascending = true;  // its ranges: then overlaps are found by search
+  bool ascending = true;  // its ranges, so that overlaps can be found by binary search
   std::vector<const effects::Access*> accesses;
 };
 
-struct Party {  // a task's accesses to the object at hand
+struct Party {  // a task's accesses to the current object
   uint32_t task = 0;
   bool stores = false;
   std::vector<List> lists;
@@ -43,7 +43,7 @@ class Scan {
     for (uint32_t i = 0; i < parties_.size(); i++)
       if (parties_[i].stores) storing.push_back(i);
     if (storing.empty() || parties_.size() < 2) return;
-    // Neighbours first: if the tries run out, what is left out is farther apart.
+    // Neighbours first: if the tries run out, the omitted pairs are farther apart.
     if (uint64_t{storing.size()} * parties_.size() <= most_tries_) {
       for (const uint32_t i : storing)
         for (uint32_t j = 0; j < parties_.size(); j++)
@@ -92,8 +92,8 @@ class Scan {
         }
   }
 
-  // For each of the shorter list: those of the other that are concurrent stand together, between
-  // those before it and those after it; both borders only move forward.
+  // For each access of the shorter list, the concurrent accesses of the other list are contiguous,
+  // between those before it and those after it; both borders only move forward.
   void lists(const List& few, const List& many) {
     size_t low = 0, high = 0;
     const auto& others = many.accesses;
@@ -115,7 +115,7 @@ class Scan {
     }
   }
 
-  // First index from `from` on at which `holds` no longer does; it holds up to there.
+  // First index from `from` on at which `holds` is false; it holds before that.
   template <typename Holds>
   static size_t border(const std::vector<const effects::Access*>& list, size_t from, Holds holds) {
     size_t step = 1, at = from;
@@ -141,7 +141,7 @@ class Scan {
     const auto end = others.begin() + static_cast<ptrdiff_t>(high);
     size_t first = low, last = high;
     if (many.ascending && high - low > 2 * kNearest) {
-      // Those that overlap stand together too.
+      // Overlapping ones are contiguous too.
       first = static_cast<size_t>(
           std::partition_point(begin, end,
                                [&](const effects::Access* o) { return o->end <= access.begin; }) -
@@ -167,7 +167,7 @@ class Scan {
   void report(const effects::Access& one, const effects::Access& other) {
     if (!conflict(kind_, one, other)) return;
     const auto [early, late] = std::minmax(one.node, other.node);
-    // Whatever else a process did came before its death, and that before the wait that got it.
+    // Everything a process did precedes its death, which precedes the wait that reaped it.
     if (const auto reap = reaps_.find(late);
         reap != reaps_.end() && reap->second != early &&
         model_.nodes[reap->second].task == model_.nodes[early].task)
@@ -183,7 +183,7 @@ class Scan {
   const Graph& graph_;
   RaceCollector& races_;
   std::vector<Party> parties_;
-  std::unordered_map<uint32_t, uint32_t> reaps_;  // wait -> death that it got
+  std::unordered_map<uint32_t, uint32_t> reaps_;  // wait -> the death that it reaped
   uint32_t object_ = 0;
   effects::ObjectKind kind_ = effects::ObjectKind::kName;
   uint64_t tries_ = 0, most_tries_ = 0;
@@ -199,9 +199,9 @@ bool conflict(effects::ObjectKind kind, const effects::Access& one, const effect
   const bool both = one.store && other.store;
   switch (kind) {
     case effects::ObjectKind::kDirectory:
-      return !both;  // two names in one folder, or one name: that is the name's own race
+      return !both;  // two names in one folder do not conflict; one name is a race on the name
     case effects::ObjectKind::kMeta:
-      // Whichever write is last leaves its time and size: no news beside the race on the data.
+      // The last write determines time and size: no information beyond the race on the data.
       return !both || begin <= effects::kMetaMode;
     case effects::ObjectKind::kSignal:
     case effects::ObjectKind::kSignalState:
@@ -211,7 +211,7 @@ bool conflict(effects::ObjectKind kind, const effects::Access& one, const effect
     case effects::ObjectKind::kStream:
     case effects::ObjectKind::kChild:
     case effects::ObjectKind::kListener:
-      // A wait and what wakes it are sections 5.3.2 and 5.3.3.
+      // A wait and its wake-up are handled in sections 5.3.2 and 5.3.3.
       return one.role == effects::AccessRole::kPlain || other.role == effects::AccessRole::kPlain;
     default:
       return true;

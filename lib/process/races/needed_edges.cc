@@ -25,30 +25,27 @@ const deadheat_process_event& head_of(const recording::Recording& recording,
 }
 
 bool is_wait(const deadheat_process_event& head) {
-  if (head.kind != DEADHEAT_PROCESS_SYSCALL) return false;
-  const recording::Effect effect = recording::syscall_entry(head.number).effect;
-  return effect == recording::Effect::kWait || effect == recording::Effect::kWaitId;
+  return head.kind == DEADHEAT_PROCESS_SYSCALL &&
+         recording::syscall_entry(head.number).is(recording::kWaitsForChild);
 }
 
-// What a shell does to its signals between two waits does not make them two.
+// Changes to signal handling between two waits are ignored.
 bool is_signal_state(const deadheat_process_event& head) {
   return head.kind == DEADHEAT_PROCESS_SYSCALL &&
          recording::syscall_entry(head.number).effect == recording::Effect::kSignalState;
 }
 
-constexpr uint32_t kLookBack = 4096;  // events; further back nothing is said to be interrupted
+constexpr uint32_t kLookBack = 4096;  // events; interruptions further back are not considered
 
-// The signal ended a call that waits for signals among others; a read that is made again afterwards
-// does not.
+// Whether the signal ended a call that waits for signals among others; a read that is restarted
+// afterwards does not count.
 bool ended_a_wait(const recording::Recording& recording, uint32_t delivery) {
   const deadheat_process_event& head = recording.events()[delivery].head();
   if (head.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED || head.arguments[2] == 0) return false;
   for (uint32_t at = delivery; at > 0 && delivery - at < kLookBack; at--) {
     const deadheat_process_event& before = recording.events()[at - 1].head();
     if (before.task != head.task || before.kind != DEADHEAT_PROCESS_SYSCALL) continue;
-    const recording::Effect effect = recording::syscall_entry(before.number).effect;
-    return effect == recording::Effect::kWaitSignal || effect == recording::Effect::kPoll ||
-           effect == recording::Effect::kSelect || effect == recording::Effect::kEpollWait;
+    return recording::syscall_entry(before.number).is(recording::kEndedBySignal);
   }
   return false;
 }
@@ -67,7 +64,7 @@ bool is_needed(const recording::Recording& recording, const effects::Model& mode
                          : static_cast<int32_t>(head.arguments[0]) <= 0;
   if (!any) return true;
   const std::vector<uint32_t>& own = model.tasks[model.nodes[edge.to].task].nodes;
-  const size_t place = model.nodes[edge.to].position;  // from 1: the index of the next one
+  const size_t place = model.nodes[edge.to].position;  // from 1: the index of the next node
   if (head.arguments[by_id ? 3 : 2] & WNOHANG) {
     for (size_t at = place - 1; at > 0; at--) {
       const deadheat_process_event& before = head_of(recording, model, own[at - 1]);
@@ -76,7 +73,7 @@ bool is_needed(const recording::Recording& recording, const effects::Model& mode
     }
     return false;
   }
-  for (size_t at = place; at < own.size(); at++) {  // the handler of SIGCHLD may come in between
+  for (size_t at = place; at < own.size(); at++) {  // the handler of SIGCHLD may run in between
     const deadheat_process_event& next = head_of(recording, model, own[at]);
     if (next.kind != DEADHEAT_PROCESS_SIGNAL_DELIVERED && !is_signal_state(next))
       return !is_wait(next);
@@ -89,7 +86,7 @@ bool blocks(const deadheat_process_event& wait) {
   return (wait.arguments[by_id ? 3 : 2] & WNOHANG) == 0;
 }
 
-// Which children a process had, and which of them were still there at a wait.
+// The children of a process, and which of them still existed at a wait.
 class Children {
  public:
   Children(const recording::Recording& recording, const effects::Model& model)
@@ -110,7 +107,7 @@ class Children {
     }
   }
 
-  // Whether another's death could have ended the wait.
+  // Whether the death of another child could have ended the wait.
   bool is_there_another(const Graph& graph, const effects::Edge& reap) const {
     const auto children = of_.find(model_.tasks[model_.nodes[reap.to].task].process);
     if (children == of_.end()) return false;
@@ -140,7 +137,7 @@ void drop_edges(const recording::Recording& recording, effects::Model& model) {
       model.reaps.push_back(edge);
   }
   model.edges = std::move(kept);
-  // Each edge that comes back may show that another has to.
+  // Each edge that is restored may require restoring another.
   for (bool again = !model.reaps.empty(); again;) {
     again = false;
     const Graph graph(model);
@@ -158,7 +155,7 @@ void drop_edges(const recording::Recording& recording, effects::Model& model) {
 }  // namespace
 }  // namespace deadheat::process::races
 
-// Declared beside the model, which asks for it; it needs the graph, a room above.
+// Declared next to the model, which calls it; it needs the graph, which is a higher layer.
 void deadheat::process::effects::drop_unneeded_edges(const recording::Recording& recording,
                                                      Model& model) {
   races::drop_edges(recording, model);

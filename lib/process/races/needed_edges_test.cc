@@ -1,5 +1,5 @@
-// Which deaths a shell waited for, by hand-written events: bash looks for other children (WNOHANG)
-// after each that it got, so the next call alone does not tell.
+// The deaths that a shell waited for, in hand-written events: bash looks for other children
+// (WNOHANG) after each one that it reaped, so the next call alone does not tell.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
@@ -60,7 +60,7 @@ TEST(NeededEdges, AWaitThatAnotherCouldHaveEnded) {
   EXPECT_FALSE(needed.ordered(script.sleeps_out, script.uses));
 }
 
-// A wait that does not block needs nobody.
+// A wait that does not block needs no death.
 TEST(NeededEdges, AWaitThatOnlyLooks) {
   testing::EventScript script;
   script.fork(1, 2);

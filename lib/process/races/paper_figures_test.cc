@@ -66,7 +66,7 @@ TEST(PaperFigures, Figure7RacesOfPsAndGrep) {
   EXPECT_TRUE(e.races({figure.execve, figure.read_of_ps}, "process 3")) << e.text();
   EXPECT_TRUE(e.races({figure.second_fork, figure.getdents}, "/proc")) << e.text();
   EXPECT_TRUE(e.races({figure.first_wait, figure.exit_of_ps, figure.exit_of_grep})) << e.text();
-  // The open between getdents and read is not in the figure; it needs the fork as getdents does.
+  // The open between getdents and read is not in the figure; like getdents, it needs the fork.
   EXPECT_TRUE(e.races({figure.second_fork, figure.open_of_ps}, "/proc")) << e.text();
   EXPECT_EQ(e.found.races.size(), 4u) << "and no other:\n" << e.text();
   EXPECT_TRUE(e.ordered(figure.pipe_write, figure.pipe_read));
@@ -83,7 +83,7 @@ TEST(PaperFigures, Figure7CutIsTheMergedClock) {
   ASSERT_NE(race, e.found.races.end());
   const auto branches = make_branches(e.model, e.graph, *race, 7);
   ASSERT_EQ(branches.size(), 1u);
-  // The paper's [3, 3, 2] with the open that it does not show: [3, 4, 2]; less the two anchors.
+  // The paper's [3, 3, 2] plus the open that it does not show: [3, 4, 2]; minus the two anchors.
   EXPECT_EQ(branches[0].cut, (Clock{3, 3, 1}));
   EXPECT_EQ(branches[0].order, (Clock{e.node(figure.execve), e.node(figure.read_of_ps)}));
   EXPECT_EQ(branches[0].race, 7u);

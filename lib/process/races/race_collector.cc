@@ -12,7 +12,7 @@ namespace {
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
-// Six letters and digits without a pattern: what mkstemp makes.
+// Six letters and digits without a pattern, as mkstemp chooses.
 bool looks_random(std::string_view word) {
   if (word.size() < 6) return false;
   const std::string_view tail = word.substr(word.size() - 6);
@@ -40,7 +40,7 @@ std::string normalise_word(std::string_view word) {
   return out;
 }
 
-// What is touched, the more telling first.
+// Weights by kind of object: the more descriptive first.
 double kind_weight(effects::ObjectKind kind) {
   switch (kind) {
     case effects::ObjectKind::kName:
@@ -70,7 +70,7 @@ double kind_weight(effects::ObjectKind kind) {
   return 8;
 }
 
-constexpr double kThreads = 100;  // threads share memory: what orders them is not seen
+constexpr double kThreads = 100;  // threads share memory: their ordering through it is invisible
 constexpr double kNextExample = 10;
 constexpr double kChildSignal = 3;  // every child sends one, and every shell expects it
 
@@ -110,7 +110,7 @@ uint64_t RaceCollector::path_of(uint32_t node) const {
   return (uint64_t{one.program} << 32) ^ (uint64_t{head.kind} << 16) ^ head.number;
 }
 
-// Which file of a process in /proc was read: its command line is not its memory map.
+// Which /proc file of a process was read: its command line is not its memory map.
 uint64_t RaceCollector::part_of(uint32_t node, uint32_t object) const {
   if (model_.objects[object].kind != effects::ObjectKind::kProcess) return 0;
   const effects::Node& one = model_.nodes[node];
@@ -121,7 +121,7 @@ uint64_t RaceCollector::part_of(uint32_t node, uint32_t object) const {
   return 0;
 }
 
-// What the call is about: what it stores, else the last that it loads.
+// The main object of the call: what it stores, otherwise the last that it loads.
 uint64_t RaceCollector::subject_of(uint32_t node) {
   const effects::Node& one = model_.nodes[node];
   const effects::Access* best = nullptr;
@@ -174,8 +174,8 @@ void RaceCollector::add(model::CandidateKind kind, std::initializer_list<uint32_
     key = (key ^ path_of(anchor) ^ part_of(anchor, object)) * 0x9e3779b97f4a7c15ULL;
     key ^= key >> 29;
   }
-  // A signal may come at any call of its target; before the same call on another file is another
-  // place.
+  // A signal may arrive at any call of its target; before the same call on another file is a
+  // different place.
   if (model_.objects[object].kind == effects::ObjectKind::kSignal && anchors.size() == 3)
     key ^= subject_of(race.anchors[2]) * 31;
   race.distance = distance(race.anchors.front(), race.anchors.back());
@@ -206,7 +206,7 @@ ProcessRaces RaceCollector::take() {
     if (a.anchors != b.anchors) return a.anchors < b.anchors;
     return std::tie(a.kind, a.object) < std::tie(b.kind, b.object);
   });
-  // The same calls on several objects are one race: the most telling object stands for it.
+  // The same calls on several objects are one race, represented by the most descriptive object.
   std::unordered_map<uint64_t, bool> seen;
   for (ProcessRace& race : all) {
     if (race.kind == model::CandidateKind::kLoadStore) {

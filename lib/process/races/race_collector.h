@@ -1,4 +1,4 @@
-// Gathers races, keeps the nearest of each code path, and ranks what is left.
+// Collects races, keeps the nearest of each code path, and ranks the rest.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ class RaceCollector {
   void count_under_lock() { found_.under_lock++; }
   ProcessRaces take();
 
-  // What a node does, apart from the object: program and call.
+  // What a node does, ignoring the object: program and call.
   uint64_t path_of(uint32_t node) const;
   uint32_t distance(uint32_t one, uint32_t other) const;
 
@@ -39,13 +39,13 @@ class RaceCollector {
   const recording::Recording& recording_;
   const effects::Model& model_;
   const RaceOptions& options_;
-  std::vector<uint64_t> names_;  // normalised, as hashes; 0: not yet
+  std::vector<uint64_t> names_;  // normalised, as hashes; 0: not computed
   std::unordered_map<uint64_t, Group> groups_;
   ProcessRaces found_;
 };
 
-// "/tmp/cc12Ab34.s" -> "/tmp/*.s", "/proc/12" -> "/proc/#": what differs between two runs of one
-// program.
+// "/tmp/cc12Ab34.s" -> "/tmp/*.s", "/proc/12" -> "/proc/#": removes what differs between two runs
+// of one program.
 std::string normalise_name(const std::string& name);
 
 }  // namespace deadheat::process::races

@@ -1,4 +1,4 @@
-// The graph against reachability, and the scan against trying all pairs, on random recordings.
+// Compares the graph with reachability, and the scan with trying all pairs, on random recordings.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class RandomScript {
   int in_pipe_ = 0;
 };
 
-// reached[b] has a: there is a way from a to b.
+// reached[b] contains a: there is a path from a to b.
 std::vector<std::vector<bool>> reachability(const effects::Model& model) {
   std::vector<std::vector<bool>> reached(model.nodes.size(), std::vector<bool>(model.nodes.size()));
   const auto take_over = [&](uint32_t from, uint32_t to) {

@@ -11,10 +11,10 @@
 
 namespace deadheat::process::races {
 
-// Vector clocks of the nodes. A node that no edge enters has its predecessor's clock with its own
-// component one higher, so clocks are kept only where an edge enters; and they are kept in chunks
-// that clocks share, since an edge brings news of few tasks. race_conformance_test.cc holds this
-// equal to plain clocks and to reachability.
+// Vector clocks of the nodes. A node without incoming edges has its predecessor's clock with its
+// own component incremented, so clocks are stored only where an edge enters; and they consist of
+// chunks that clocks share, since an edge brings news of few tasks. race_conformance_test.cc
+// compares this with plain clocks and with reachability.
 class Graph {
  public:
   explicit Graph(const effects::Model& model);
@@ -27,7 +27,7 @@ class Graph {
   bool concurrent(uint32_t one, uint32_t other) const {
     return one != other && !before(one, other) && !before(other, one);
   }
-  // Per task, how many of its nodes happen before or are this one: the paper's clock.
+  // Per task, how many of its nodes happen before this one or are it: the paper's clock.
   std::vector<uint32_t> clock(uint32_t node) const;
 
  private:
@@ -41,11 +41,11 @@ class Graph {
   void merge(std::vector<uint32_t>& clock, uint32_t from, uint32_t owned_from);
 
   const effects::Model* model_;
-  uint32_t width_ = 0;            // chunks a clock
+  uint32_t width_ = 0;            // chunks per clock
   std::vector<Chunk> chunks_;     // [0] is all zeros
   std::vector<uint32_t> clocks_;  // width_ chunk indices each; [0] is the empty clock
   std::vector<uint32_t>
-      clock_of_;  // node -> clock; the own component is the node's position instead
+      clock_of_;  // node -> clock; its own component is the node's position instead
 };
 
 struct ProcessRace {
@@ -60,19 +60,19 @@ struct ProcessRace {
 };
 
 struct RaceOptions {
-  uint32_t examples = 3;       // kept of each code path, the nearest
-  bool quiet_objects = false;  // terminal output and the like too
-  uint64_t most = 100000;      // races kept; more are counted
+  uint32_t examples = 3;       // kept per code path, the nearest
+  bool quiet_objects = false;  // include terminal output and similar
+  uint64_t most = 100000;      // races kept; further ones are counted
 };
 
 struct ProcessRaces {
   std::vector<ProcessRace> races;  // by rank
-  uint64_t pairs = 0;              // racing pairs looked at, before deduplication
+  uint64_t pairs = 0;              // racing pairs considered, before deduplication
   uint64_t skipped_quiet = 0;      // on quiet objects
   uint64_t under_lock = 0;         // both sides under one file lock
   uint64_t dropped = 0;            // more than `most`
-  uint64_t unscanned = 0;  // pairs of accesses beyond what one object is granted: races of the same
-                           // code paths, farther apart
+  uint64_t unscanned = 0;  // pairs of accesses beyond the limit per object: races of the same code
+                           // paths, farther apart
 };
 
 ProcessRaces find_races(const recording::Recording& recording, const effects::Model& model,

@@ -5,7 +5,7 @@
 namespace deadheat::process::races {
 namespace {
 
-// Whether x before y, where y was recorded first, puts `second` before `first` too.
+// Whether ordering x before y, where y was recorded first, also orders `second` before `first`.
 bool contains(const Graph& graph, uint32_t x, uint32_t y, uint32_t first, uint32_t second) {
   if (first == y && second == x) return false;
   return (first == y || graph.before(y, first)) && (second == x || graph.before(second, x));
@@ -55,7 +55,7 @@ std::optional<LedAway> led_away(const effects::Model& model, const Graph& graph,
             !contains(graph, branch, store.node, node))
           continue;
         best = LedAway{store.node, node, load.object};
-        // What a shell's waits find changes in most branches, and rarely what it does.
+        // What a shell's waits find changes in most branches, but rarely its behaviour.
         const effects::ObjectKind kind = model.objects[load.object].kind;
         if (kind != effects::ObjectKind::kChild && kind != effects::ObjectKind::kProcess)
           return best;

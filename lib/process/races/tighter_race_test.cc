@@ -1,4 +1,4 @@
-// Which race explains that another cannot be turned round.
+// Which race explains that another cannot be reversed.
 #include "lib/process/races/tighter_race.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace deadheat::process::races {
 namespace {
 
-// The race of two events on that object; the test fails where there is none.
+// The race of two events on that object; the test fails if there is none.
 uint32_t race_of(const testing::Examined& e, uint32_t first, uint32_t second,
                  std::string_view object) {
   for (uint32_t i = 0; i < e.found.races.size(); i++) {
@@ -25,8 +25,8 @@ uint32_t race_of(const testing::Examined& e, uint32_t first, uint32_t second,
 
 bool all_happen(uint32_t) { return true; }
 
-// Figure 10b, with a mark instead of the content: who does not find the mark does not read the
-// data.
+// Figure 10b, with a mark instead of the content: a task that does not find the mark does not read
+// the data.
 struct Marked : testing::Two {
   Marked() {
     data = path_call(2, "mkdir", "/w/data", 0);

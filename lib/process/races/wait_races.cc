@@ -1,7 +1,7 @@
-// Wait-wakeups and wakeup-waits races (RacePro, sections 5.3.2 and 5.3.3), and signals, which are
-// the latter.
+// Wait-wakeups and wakeup-waits races (RacePro, sections 5.3.2 and 5.3.3), and signals, which
+// belong to the latter.
 //
-// A wait of ten thousand children races with all of them; only the nearest others are looked at,
+// A wait for ten thousand children races with all of them; only the nearest others are considered,
 // since all of one code path count as one.
 #include <algorithm>
 
@@ -10,7 +10,7 @@
 namespace deadheat::process::races {
 namespace {
 
-constexpr size_t kLook = 16;           // wake-ups or waits looked at in each direction
+constexpr size_t kLook = 16;           // wake-ups or waits considered in each direction
 constexpr uint32_t kKeep = 2;          // kept in each direction
 constexpr uint32_t kMostCalls = 4096;  // before one delivery; farther ones are counted
 
@@ -55,7 +55,7 @@ class WaitScan {
     return one.begin < other.end && other.begin < one.end;
   }
 
-  // The access of a node in a list; none when it took something without waiting.
+  // The access of a node in a list; null if it took something without waiting.
   static const effects::Access* of_node(const std::vector<const effects::Access*>& list,
                                         uint32_t node) {
     const size_t at = position(list, node);
@@ -135,8 +135,8 @@ bool changes_other_signals(const effects::Model& model, uint32_t call, uint32_t 
   });
 }
 
-// Every call of the target loads the signal; those before its delivery that were not over when it
-// was sent could have met it.
+// Every call of the target loads the signal; calls before its delivery that had not ended when it
+// was sent could have been interrupted by it.
 void signal_races(const recording::Recording& recording, const effects::Model& model,
                   const Graph& graph, const effects::Edge& edge, RaceCollector& races) {
   const effects::Node& delivered = model.nodes[edge.to];

@@ -23,7 +23,7 @@ extern char** environ;
 namespace deadheat::process::record {
 namespace {
 
-// A terminal is not read: nobody could type the same again.
+// A terminal is not read: the same input could not be typed again.
 std::string kind_of_stream(int descriptor) {
   struct stat about;
   if (::fstat(descriptor, &about) != 0) return "closed";
@@ -33,7 +33,7 @@ std::string kind_of_stream(int descriptor) {
   return "pipe";
 }
 
-// What the command will read, kept so that every later run reads the same.
+// Stores what the command will read, so that every later run reads the same.
 Status keep_input(const std::string& path, uint64_t most) {
   std::string bytes;
   char buffer[65536];
@@ -102,7 +102,7 @@ void describe_losses(const Ended& ended, SourceKind source, recording::Recording
   info.guarantees.memory = traced && ended.report.trace.interrupted == 0;
 }
 
-// Files that the events name, as the model resolves them; those that were only looked at, too.
+// Files that the events name, as the model resolves them, including those that were only inspected.
 std::set<std::string> named_files(const std::string& folder) {
   std::set<std::string> names;
   auto recording = recording::Recording::open(folder);
@@ -176,9 +176,9 @@ Result<recording::RecordingInfo> record(const RecordRequest& request) {
   const Status written = events->finish(info);
   if (!written) return written.error();
   if (info.in_place) return info;
-  // The run left the machine's files as they were: its own are in the upper folder.
+  // The run left the machine's files unchanged: its own are in the upper folder.
   sandbox::StartFiles start{std::move(ended->report.trace.opened), named_files(request.folder)};
-  // The programs of the bpf source see paths as they were given, of all calls alike.
+  // The programs of the bpf source see unresolved paths, for all calls alike.
   if (request.source == SourceKind::kBpf) start.opened.swap(start.looked_at);
   start.looked_at.insert(info.directory);
   const Status saved = sandbox::save_checkpoint(request.folder, start);

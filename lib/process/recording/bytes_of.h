@@ -1,4 +1,4 @@
-// A structure of the kernel's or of abi/ as the bytes that a recording keeps.
+// A structure of the kernel or of abi/ as the bytes that a recording stores.
 #pragma once
 
 #include <string>

@@ -40,8 +40,8 @@ class Event {
   const char* bytes_;
 };
 
-// A result that says that a signal broke the call off; also those that only the kernel and a tracer
-// see.
+// A result that means that a signal interrupted the call, including those that only the kernel and
+// a tracer see.
 constexpr bool was_interrupted(int64_t result) {
   constexpr int64_t kInterrupted = -4, kFirstRestart = -516, kLastRestart = -512;
   return result == kInterrupted || (result >= kFirstRestart && result <= kLastRestart);

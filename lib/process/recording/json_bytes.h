@@ -1,6 +1,6 @@
-// Words of a command, paths and lines in JSON. They are bytes, not text: what is not UTF-8 is
-// written as
-// {"hex": "..."}.
+// Command words, paths and lines in JSON. They are
+// bytes, not text: invalid UTF-8 is written as {"hex":
+// "..."}.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@ namespace deadheat::process::recording {
 
 nlohmann::json bytes_to_json(const std::string& bytes);
 nlohmann::json words_to_json(const std::vector<std::string>& words);
-// Throw nlohmann::json::exception or std::out_of_range when the value is not what it should be.
+// Throw nlohmann::json::exception or std::out_of_range if the value is invalid.
 std::string bytes_from_json(const nlohmann::json& value);
 std::vector<std::string> words_from_json(const nlohmann::json& value);
 
-// A whole number that T can hold. json's own conversion takes 1e300 for one, which is undefined.
+// A whole number that fits into T. json's own conversion accepts 1e300, which is undefined.
 template <typename T>
 T whole_from_json(const nlohmann::json& value) {
   if (value.is_number_unsigned()) {

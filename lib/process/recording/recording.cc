@@ -17,7 +17,7 @@ namespace {
 
 constexpr size_t kBufferSize = 256 << 10;
 constexpr size_t kAlign = 8;
-// Events are read whole. A build with 150,000 calls has 20 MB.
+// Events are read as a whole. A build with 150,000 calls has 20 MB.
 constexpr uint64_t kMostEventBytes = uint64_t{2} << 30;
 
 struct FileHead {
@@ -32,7 +32,7 @@ std::string head_bytes() {
   return {reinterpret_cast<const char*>(&head), sizeof head};
 }
 
-// What is wrong with the event at the front of `bytes`; empty: nothing, and Event may read it.
+// What is wrong with the event at the front of `bytes`; empty: it is valid, and Event may read it.
 std::string event_problem(std::string_view bytes) {
   if (bytes.size() < sizeof(deadheat_process_event)) return "is cut short";
   deadheat_process_event head;
@@ -124,7 +124,7 @@ Status Recording::read_events(std::shared_ptr<const std::string> bytes) {
     at += events_.back().head().size;
   }
   bytes_.push_back(std::move(bytes));
-  // Those that began at the same time stay as they were written.
+  // Events that began at the same time keep the order of the file.
   const auto earlier = [](const Event& a, const Event& b) {
     const uint64_t one = a.head().begin, other = b.head().begin;
     return one != other ? one < other : a.raw().data() < b.raw().data();
@@ -155,7 +155,7 @@ Result<RecordingWriter> RecordingWriter::create(const std::string& folder) {
   }
   const std::filesystem::path parent = std::filesystem::path(folder).parent_path();
   if (!parent.empty()) std::filesystem::create_directories(parent, code);
-  // For nobody else: it holds the environment and what the command read.
+  // Private: it contains the environment and what the command read.
   if (::mkdir(folder.c_str(), S_IRWXU) != 0 &&
       (errno != EEXIST || ::chmod(folder.c_str(), S_IRWXU) != 0))
     return errno_error("cannot make", folder, errno);
@@ -204,7 +204,7 @@ Status RecordingWriter::finish(RecordingInfo info) {
   flush();
   if (failed_ != 0) return errno_error("cannot write", folder_ + "/events", failed_);
   if (count_ > 0)
-    info.events = count_;  // else whoever appended counted: a traced run is another process
+    info.events = count_;  // otherwise the appending process counted: a traced run is another one
   return write_file(folder_ + "/recording.json", to_json(info), 0600);
 }
 

@@ -1,15 +1,15 @@
-// A recording: a folder with what a command did, and the state that it started from.
+// A recording: a folder with what a command did, and the state that it started
+// from.
 //
-//   recording.json   RecordingInfo: the command and its surroundings, guarantees, losses, how it
-//   ended events           the events (abi/process_event.h), in the order in which they were
-//   written;
-//                    Recording sorts them by `begin`
-//   stdin            what was read from standard input, if that was not a file of the sandbox
-//   out, err         what the command printed
-//   outcome.json     the end state that checkers compare against (outcome.h)
-//   checkpoint/      files of the start state that may change (checkpoint.h)
+// - recording.json: RecordingInfo: command, environment, guarantees, losses, how it ended
+// - events: the events (abi/process_event.h) as written; Recording sorts them by `begin`
+// - stdin: what was read from standard input, if that was not a file of the sandbox
+// - out, err: what the command printed
+// - outcome.json: the end state that checkers compare against (outcome.h)
+// - checkpoint/: files of the start state that may change (checkpoint.h)
 //
-// A recording that was cut short is read as far as it goes; `problems` says what is missing.
+// A truncated recording is read as far as possible; `problems` says what is
+// missing.
 #pragma once
 
 #include <cstdint>
@@ -24,14 +24,14 @@
 
 namespace deadheat::process::recording {
 
-// What a recording vouches for; validation names what is missing.
+// What a recording guarantees; validation names what is missing.
 struct Guarantees {
   bool order = true;       // every access to a shared object is bracketed; nothing was lost
   bool signals = false;    // signals fell only at system calls, so that replay can repeat them
   bool time = false;       // clocks that programs read are recorded
-  bool payload = false;    // what came from outside is recorded: input, randomness, network
+  bool payload = false;    // external input is recorded: input, randomness, network
   bool addresses = false;  // the same addresses in every run
-  bool memory = false;     // tasks that share memory changed over only at calls
+  bool memory = false;     // tasks that share memory switched only at calls
 };
 
 struct RecordingInfo {
@@ -46,13 +46,13 @@ struct RecordingInfo {
   int64_t started_ns = 0;  // CLOCK_REALTIME
   double seconds = 0;
   bool in_place = false, host_network = false;
-  std::vector<std::string> allowed;       // permission_names(); for people, never given by itself
-  std::vector<std::string> not_isolated;  // what the sandbox could not keep apart, a line each
+  std::vector<std::string> allowed;  // permission_names(); informational, never granted by itself
+  std::vector<std::string> not_isolated;  // what the sandbox could not isolate, one line each
   Guarantees guarantees;
   uint64_t events = 0, lost = 0;
   std::map<std::string, uint64_t>
       unmodelled;                     // calls that touch something shared and are not modelled
-  std::vector<std::string> not_kept;  // of what came from outside, a line each
+  std::vector<std::string> not_kept;  // external input that was not stored, one line each
   int32_t root_task = 0;
   int status = 0, signal = 0;  // how the command ended
   bool timed_out = false;
@@ -61,9 +61,9 @@ struct RecordingInfo {
 class Recording {
  public:
   static Result<Recording> open(const std::string& folder);
-  // An events file that is already in memory; what follows a damaged event is left out.
+  // An events file that is already in memory; everything after a damaged event is ignored.
   static Result<Recording> of_file(std::string bytes, RecordingInfo info);
-  // For tests: events that no file holds.
+  // For tests: events that are in no file.
   static Recording of(std::vector<std::string> events, RecordingInfo info);
 
   const RecordingInfo& info() const { return info_; }
@@ -82,17 +82,17 @@ class Recording {
   std::vector<std::string> problems_;
 };
 
-// Writes a recording as it grows. What was appended survives a kill of the writer.
+// Writes a recording as it grows. Appended events survive a kill of the writer.
 class RecordingWriter {
  public:
-  // Makes the folder; an Error if there is something in it already.
+  // Creates the folder; an Error if it is not empty.
   static Result<RecordingWriter> create(const std::string& folder);
-  void append(std::string_view event);  // whole; buffered; a failing write is told by finish()
-  // Many; the last may be cut where the next call goes on. Written from where they are, if long.
+  void append(std::string_view event);  // whole; buffered; finish() reports a failed write
+  // Several events; the last may be continued by the next call. Long ones are written in place.
   void append_all(std::string_view bytes, uint64_t events);
   uint64_t count() const { return count_; }
   int descriptor() const { return file_.get(); }  // for a sandbox in which events are appended
-  void flush();                                   // what was appended is in the file
+  void flush();                                   // writes buffered events to the file
   Status finish(RecordingInfo info);              // fills in events
 
  private:
@@ -106,7 +106,7 @@ class RecordingWriter {
   int failed_ = 0;  // errno of the first write that failed
 };
 
-// What it does not vouch for, a line each, with what that means for a replay.
+// What the recording does not guarantee, one line each, with the consequence for a replay.
 std::vector<std::string> missing_guarantees(const RecordingInfo& info);
 
 // recording.json as text; parse refuses other versions by name.

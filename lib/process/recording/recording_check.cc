@@ -30,7 +30,7 @@ constexpr char kHint[] = "look at what is in it; a recording that deadheat made 
 // What the recorded command's own files may be: anything that is only shown inside the sandbox.
 enum class Of : uint8_t { kTool, kCheckpoint, kUpper };
 
-// Never leaves `folder`, whatever a name in it is or becomes meanwhile.
+// Never leaves `folder`, whatever a name in it is or meanwhile becomes.
 int open_beneath(int folder, const char* name) {
   open_how how = {};
   how.flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW;
@@ -40,7 +40,7 @@ int open_beneath(int folder, const char* name) {
   return ::openat(folder, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
 }
 
-// The recording of a branch shares these with the one that it is a branch of, three folders up.
+// The recording of a branch shares these with the recording that it belongs to, three folders up.
 bool is_shared(const fs::path& path, int folder, const char* name) {
   constexpr std::array<std::string_view, 3> kShared = {"stdin", "checkpoint", "checkpoint.json"};
   if (std::find(kShared.begin(), kShared.end(), name) == kShared.end()) return false;
@@ -96,7 +96,7 @@ Status check_folder(int folder, const fs::path& path, Of of, int depth) {
   return status;
 }
 
-// The recording of a branch lies in the one that it is a branch of.
+// The recording of a branch is inside the recording that it belongs to.
 fs::path outermost(fs::path folder) {
   while (folder.filename() == "recording" &&
          folder.parent_path().parent_path().filename() == "branches")

@@ -1,6 +1,6 @@
-// A recording is a folder that somebody may have sent you. Before anything is run, written or
-// deleted in it, its shape is checked: only plain files and folders, so that no name in it leads
-// outside. Links are allowed where the recorded command's own files lie (checkpoint/ and upper/,
+// A recording is a folder that may come from another person. Before anything is run, written or
+// deleted in it, its structure is checked: only plain files and folders, so that no name in it
+// leads outside. Links are allowed among the recorded command's own files (checkpoint/ and upper/,
 // which are only ever shown inside the sandbox) and between a recording and the recordings of its
 // branches.
 #pragma once
@@ -11,7 +11,7 @@
 
 namespace deadheat::process::recording {
 
-// Refuses links, devices, pipes, sockets and files with the rights of another, and names the first.
+// Refuses links, devices, pipes, sockets and set-id files, and names the first.
 Status check_recording(const std::string& folder);
 
 // Also refuses a recording that another user could change while it is used.

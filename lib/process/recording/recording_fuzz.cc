@@ -1,5 +1,5 @@
-// Any bytes as an events file and as recording.json: nothing crashes, and what is read can be
-// walked.
+// Arbitrary bytes as an events file and as recording.json: no crash, and what is read can be
+// traversed.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>

@@ -22,7 +22,7 @@ using Clock = std::chrono::steady_clock;
 
 constexpr size_t kMost = 16;
 constexpr useconds_t kLook_us = 5000;
-constexpr double kGrace_s = 2;  // between asking the command to end and ending it
+constexpr double kGrace_s = 2;  // between asking the command to end and killing it
 
 Clock::time_point after(double seconds) {
   return Clock::now() +
@@ -72,7 +72,7 @@ void Beside::start(sandbox::Inside& inside, int server, double timeout_s) {
       ::mmap(nullptr, sizeof(Shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (page == MAP_FAILED) return;
   shared_ = new (page) Shared;
-  // Whoever does not end says nothing better than that.
+  // A program that does not end reports only that.
   for (BesideEnd& end : shared_->ends) end.timed_out = true;
   const pid_t child = ::fork();
   if (child == 0) {
@@ -82,7 +82,7 @@ void Beside::start(sandbox::Inside& inside, int server, double timeout_s) {
   watcher_ = child > 0 ? child : 0;
 }
 
-// In the process between.
+// Runs in the intermediate process.
 void Beside::watch(sandbox::Inside& inside, int server, double timeout_s) {
   const auto deadline = after(timeout_s);
   std::vector<int> running;
@@ -117,7 +117,7 @@ void Beside::watch(sandbox::Inside& inside, int server, double timeout_s) {
 
 std::vector<BesideEnd> Beside::finish() {
   if (!started()) return {};
-  // The process between keeps the time; it may itself be among what the command killed.
+  // The intermediate process keeps the time; the command may have killed it too.
   while (!shared_->done && ::kill(watcher_, 0) == 0) {
     if (::waitpid(watcher_, nullptr, WNOHANG) == watcher_) break;
     ::usleep(kLook_us);

@@ -1,6 +1,6 @@
-// The controller of a branch from its start to its end: a replayer until it goes live, from then on
-// a recorder too, so that the live part is a recording like any other (its own races can be looked
-// for, and replayed).
+// The controller of a branch from start to end: a replayer until it goes live, and from then on
+// also a recorder, so that the live part is an ordinary recording (whose own races can be found and
+// replayed).
 #pragma once
 
 #include <functional>
@@ -13,7 +13,7 @@ namespace deadheat::process::replay {
 
 class LivePart : public Replayer {
  public:
-  // `on_live` is called once, when nobody is held any more.
+  // `on_live` is called once, when no task is held any more.
   LivePart(const recording::Recording& recording, const effects::Model& model,
            const races::Branch& branch, double patience_s, std::function<void()> on_live)
       : Replayer(recording, model, branch, patience_s), on_live_(std::move(on_live)) {}

@@ -1,8 +1,7 @@
-// Names that a run made: of files, folders and links, in the order in which each task made them.
+// The names that a run created: of files, folders and links, in each task's order.
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,12 +10,9 @@ namespace deadheat::process::replay {
 struct MadeName {
   std::string task;     // its path: "0.2.1"
   uint32_t number = 0;  // of the call
-  std::string path;     // as the program gave it
+  std::string path;     // as given by the program
 };
 
-constexpr size_t kMostMadeNames = 4096;  // of a run; names beyond stay as they are
-
-// Which argument names what the call makes, if it makes a name at all; also where it was there.
-std::optional<uint16_t> made_name_argument(uint32_t number, const uint64_t* arguments);
+constexpr size_t kMostMadeNames = 4096;  // per run; further names stay as they are
 
 }  // namespace deadheat::process::replay

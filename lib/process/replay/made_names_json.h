@@ -1,4 +1,4 @@
-// Made names as JSON: in the report of a run, and kept with the references.
+// Created names as JSON: in the report of a run, and stored with the references.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -16,7 +16,7 @@ inline nlohmann::json to_json(const std::vector<MadeName>& names) {
   return all;
 }
 
-// Throws what nlohmann throws where it is damaged.
+// Throws nlohmann's exceptions if it is damaged.
 inline std::vector<MadeName> made_from_json(const nlohmann::json& all) {
   std::vector<MadeName> names;
   for (const nlohmann::json& one : all)

@@ -5,31 +5,6 @@
 #include "lib/process/recording/syscall_table.h"
 
 namespace deadheat::process::replay {
-namespace {
-
-// A call whose effect is at its end.
-bool comes_back(const deadheat_process_event& head) {
-  if (head.kind != DEADHEAT_PROCESS_SYSCALL || (head.flags & DEADHEAT_PROCESS_UNFINISHED))
-    return false;
-  switch (recording::syscall_entry(head.number).effect) {
-    case recording::Effect::kRead:
-    case recording::Effect::kReceive:
-    case recording::Effect::kPoll:
-    case recording::Effect::kSelect:
-    case recording::Effect::kEpollWait:
-    case recording::Effect::kWait:
-    case recording::Effect::kWaitId:
-    case recording::Effect::kAccept:
-    case recording::Effect::kFlock:
-    case recording::Effect::kFcntl:
-      return true;
-    default:
-      return false;
-  }
-}
-
-}  // namespace
-
 OrderPlan::OrderPlan(const recording::Recording& recording, const effects::Model& model,
                      const races::Branch& branch)
     : recording_(recording),
@@ -58,7 +33,7 @@ OrderPlan::OrderPlan(const recording::Recording& recording, const effects::Model
   for (uint32_t access = 0; access < model.accesses.size(); access++)
     by_object_[model.accesses[access].object].push_back(access);
   std::map<int32_t, const effects::Task*>
-      tasks;  // numbers are not used again within a recording's namespace
+      tasks;  // numbers are not reused within a recording's namespace
   for (const effects::Task& task : model.tasks) tasks[task.id] = &task;
   for (uint32_t event = 0; event < recording.events().size(); event++) {
     const auto task = tasks.find(recording.events()[event].head().task);
@@ -102,11 +77,11 @@ void OrderPlan::undone(uint32_t node) {
 
 bool OrderPlan::conflicts(const effects::Access& one, const effects::Access& other) const {
   if (model_.nodes[one.node].task == model_.nodes[other.node].task) return false;
-  // Who comes first into a stream or a queue gets the first place: their ranges say which was
+  // The first into a stream or a queue gets the first place: the ranges tell which was
   // first.
   if (one.role == effects::AccessRole::kWakeup && other.role == effects::AccessRole::kWakeup)
     return true;
-  // So it is with what is appended to a file.
+  // The same holds for appends to a file.
   if (one.store && other.store && (one.end == other.begin || other.end == one.begin)) return true;
   return (one.store || other.store) && one.begin < other.end && other.begin < one.end;
 }
@@ -114,7 +89,8 @@ bool OrderPlan::conflicts(const effects::Access& one, const effects::Access& oth
 uint32_t OrderPlan::waits_for(uint32_t node) {
   const effects::Node& mine = model_.nodes[node];
   const deadheat_process_event& head = recording_.events()[mine.event].head();
-  const uint64_t until = comes_back(head) ? head.end : head.begin;
+  const bool unfinished = (head.flags & DEADHEAT_PROCESS_UNFINISHED) != 0;
+  const uint64_t until = recording::waits(head) && !unfinished ? head.end : head.begin;
   for (uint32_t i = 0; i < mine.accesses; i++) {
     const effects::Access& access = model_.accesses[mine.first_access + i];
     const std::vector<uint32_t>& list = by_object_[access.object];

@@ -1,8 +1,7 @@
-// When the calls of a changed order may go, and which names are the same in a repeated run.
+// When the calls of a changed order may execute, and which names are the same in a repeated run.
 #include "lib/process/replay/order_plan.h"
 
 #include <gtest/gtest.h>
-#include <sys/syscall.h>
 
 #include "lib/process/replay/same_names.h"
 #include "lib/process/testing/event_script.h"
@@ -62,15 +61,6 @@ TEST(SameNames, ChosenOnesAreNotTheSame) {
   EXPECT_FALSE(names.same("part-one", "part-eleven", true)) << "another length";
   EXPECT_FALSE(names.same("alpha/beta", "gamma.zeta", true)) << "more than a stretch of letters";
   EXPECT_TRUE(names.same("/tmp/x1", "/tmp/x2", false)) << "says that it is temporary";
-}
-
-TEST(SameNames, CallsThatMakeANewName) {
-  const uint64_t exclusive[6] = {0, 0, O_CREAT | O_EXCL | O_RDWR};
-  const uint64_t shared[6] = {0, 0, O_CREAT | O_RDWR};
-  EXPECT_TRUE(makes_new_name(SYS_openat, exclusive));
-  EXPECT_FALSE(makes_new_name(SYS_openat, shared));
-  EXPECT_TRUE(makes_new_name(SYS_symlinkat, shared));
-  EXPECT_FALSE(makes_new_name(SYS_rename, shared));
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ int64_t read_clock(clockid_t clock) {
   return now.tv_sec * kSecond + now.tv_nsec;
 }
 
-// The wall clock that a recorded call was told.
+// The wall-clock time that a recorded call returned.
 std::optional<int64_t> wall_clock_in(const recording::Event& event) {
   const deadheat_process_event& head = event.head();
   if (head.kind != DEADHEAT_PROCESS_SYSCALL || head.result < 0) return std::nullopt;

@@ -35,7 +35,7 @@ Replayer::State& Replayer::state(const sources::TracedTask& task) {
 }
 
 std::optional<std::pair<int64_t, std::string>> Replayer::answer(sources::TracedTask& task) {
-  // A clock that was not recorded goes on from the recorded ones.
+  // An unrecorded clock call continues from the recorded ones.
   const auto clock = [&] { return clock_.now(task.call.number(), task.call.argument(0)); };
   if (live_) return clock();
   State& mine = state(task);
@@ -55,15 +55,13 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(sources::TracedT
     }
   }
   look_up(mine, task);
-  const recording::Effect effect = recording::syscall_entry(task.call.number()).effect;
   if (!mine.current) {
-    if (!task.executed &&
-        (effect == recording::Effect::kExec || effect == recording::Effect::kExecAt))
+    if (!task.executed && recording::syscall_entry(task.call.number()).is(recording::kExecutes))
       disown(task);
     return clock();
   }
   if (is_to_be_met_early(mine)) {
-    // Not this call yet: the signal first, and then the same call again.
+    // Not this call yet: first the signal, and then the same call again.
     mine.awaited = signal_of_branch();
     mine.next--;
     mine.current.reset();
@@ -71,7 +69,7 @@ std::optional<std::pair<int64_t, std::string>> Replayer::answer(sources::TracedT
     return std::nullopt;
   }
   const recording::Event& event = recording_.events()[mine.current->event];
-  // How long a thread waits in vain is not in our hands; that it did so is.
+  // We do not control how long a thread waits in vain, but we do control that it did.
   if (event.head().number == SYS_futex && event.head().result == -ETIMEDOUT)
     return std::pair{event.head().result, std::string()};
   if (!is_to_end_first(mine) && can_be_broken_off(mine, task, event.head().result))
@@ -90,7 +88,7 @@ int Replayer::anchor(uint32_t node) const {
   return found == branch_.order.end() ? -1 : static_cast<int>(found - branch_.order.begin());
 }
 
-// A call that was not recorded: what the task does because its anchor came elsewhere.
+// An unrecorded call: the task makes it because its anchor came elsewhere.
 bool Replayer::stands_after_anchor(const State& state) const {
   if (!state.anchored || state.current || state.forced || state.awaited != 0) return false;
   for (size_t at = state.next; at < state.steps->size(); at++) {
@@ -128,7 +126,7 @@ bool Replayer::may_go(sources::TracedTask& task) {
   if (mine.awaited != 0) {
     if (has_signal(task, mine.awaited, true)) return true;
     if (!mine.forced && !has_signal(task, mine.awaited, false)) return false;
-    mine.awaited = 0;  // it does not come, or not here: the call goes without it
+    mine.awaited = 0;  // it does not arrive, or not here: the call proceeds without it
     mine.next++;
     look_up(mine, task);
   }
@@ -144,7 +142,7 @@ bool Replayer::may_go(sources::TracedTask& task) {
 void Replayer::going(sources::Tracer& tracer, sources::TracedTask& task) {
   tracer_ = &tracer;
   State& mine = state(task);
-  // No program is told "interrupted" without a signal: in this order the call ends by itself.
+  // A call returns EINTR only with a signal: in this order the call ends by itself.
   const int signal = signal_follows(mine);
   if (task.fed && recording::was_interrupted(task.fed->first) &&
       (signal == 0 || !has_signal(task, signal, true)))
@@ -162,7 +160,7 @@ void Replayer::going(sources::Tracer& tracer, sources::TracedTask& task) {
     task.block_signals();
   }
   if (event.head().number == SYS_futex && event.head().result == 0) sources::wait_longer(task);
-  // From a pipe not more than then, though more may be there.
+  // Read no more from a pipe than was recorded, though more may be there.
   if (event.head().number == SYS_read && event.head().result > 0 &&
       static_cast<uint64_t>(event.head().result) < task.call.argument(2)) {
     const auto object = task.tracee.object(static_cast<int>(task.call.argument(0)));
@@ -195,8 +193,8 @@ void Replayer::finish(State& state, const OrderPlan::Step& step, uint64_t number
   }
 }
 
-// poll may find more ready than the recorded one did, since a process that ends closes its files
-// one by one: what was not ready then is not told.
+// poll may find more descriptors ready than recorded, since an ending process closes its files one
+// by one: descriptors that were not ready then are not reported.
 bool Replayer::change_result(sources::TracedTask& task, int64_t& result) {
   if (live_ || result <= 0) return false;
   const State& mine = state(task);
@@ -219,8 +217,8 @@ bool Replayer::change_result(sources::TracedTask& task, int64_t& result) {
 
 void Replayer::left(sources::TracedTask& task) {
   State& mine = state(task);
-  // A wait that was told which child to take, and did not get it. If there is none, that child had
-  // been waited for already.
+  // A wait that was told which child to take, and did not get it. If that child does not exist, it
+  // had already been waited for.
   if (mine.specific != 0) {
     const auto child = std::exchange(mine.specific, 0);
     if (task.last_result != child && !(task.last_result == 0 && task.call.number() == SYS_waitid))
@@ -262,19 +260,19 @@ void Replayer::ended(sources::TracedTask& task) {
     if (const auto parent = states_.find(task.path.substr(0, task.path.rfind('.')));
         parent != states_.end() && &parent->second != &mine)
       parent->second.ended_children++;
-  // What it did not do will not come.
+  // Its remaining steps will not happen.
   for (; mine.next < mine.steps->size(); mine.next++)
     if ((*mine.steps)[mine.next].node != kNoNode) plan_.done((*mine.steps)[mine.next].node);
 }
 
-// Stands where the branch wants it to stand, so that others go ahead of it.
+// Whether the task is held where the branch wants it, so that others go first.
 bool Replayer::is_held_by_branch(const State& state) const {
   if (branch_.order.empty() || !state.current || state.current->node == kNoNode) return false;
   return anchor(state.current->node) >= 0 || !plan_.in_cut(state.current->node);
 }
 
-// Where the task's coming stretch of own code lies among those of the tasks that share its memory:
-// they do not overlap, so the event at its end tells.
+// The place of the task's next stretch of own code among those of the tasks that share its memory:
+// they do not overlap, so the event at its end determines it.
 uint64_t Replayer::next_in_recording(const State& state) const {
   if (state.next >= state.steps->size()) return ~uint64_t{0};
   return recording_.events()[(*state.steps)[state.next].event].head().begin;

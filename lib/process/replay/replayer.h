@@ -1,17 +1,17 @@
 // Runs a recorded command again under control: every task is held at its next call until the plan
-// lets it go, in the order of the recording or of a branch of it; then everything goes live
+// releases it, in the order of the recording or of a branch of it; then everything goes live
 // (RacePro, section 6.2).
 //
-// A task of the new execution is the recorded task of the same path (which child of which). Its
-// calls are matched one by one with those recorded; a call that is not the next one is looked for a
-// little further on, and what was skipped counts as done. Calls that are nowhere run free and are
-// counted. When nobody can move, the order is relaxed where that costs least: first a wait for
-// something that will not come, then tasks at the end of the cut, and last the anchors themselves:
-// then the branch has diverged.
+// A task of the new execution corresponds to the recorded task with the same path (child numbers
+// from the root). Its calls are matched one by one with the recorded ones; a call that is not the
+// next one is searched a little further on, and skipped calls count as done. Calls that are not
+// found run freely and are counted. When no task can move, the order is relaxed at the lowest cost:
+// first a wait for something that will not come, then tasks at the end of the cut, and last the
+// anchors themselves: then the branch has diverged.
 //
-// The first anchor waits until the other anchors' tasks stand at theirs, and whoever has made his
-// makes no further call before the last is made: the two calls stand next to each other, or what
-// the first one leads to could send the other task another way before it comes to its own.
+// The first anchor waits until the other anchors' tasks have reached theirs. A task that has
+// executed its anchor is blocked until all anchors have executed: the calls are adjacent, because
+// otherwise the consequences of the first could divert the other task before it reaches its own.
 #pragma once
 
 #include <map>
@@ -29,11 +29,11 @@ namespace deadheat::process::replay {
 // Why a branch did not happen.
 enum class Divergence : uint8_t {
   kUncontrolled,  // says nothing about the order
-  kProven,        // the order contradicts what the program does: a closed circle of waits, its own
-                  // signal mask, a child that the kernel does not have
-  kOtherWay,      // an anchor's task ended without its call, or the command did, and no process was
-                  // there that the recording does not have: proven if what it saw of a tighter race
-                  // sent it there (races/tighter_race.h)
+  kProven,    // the order contradicts the program: a cycle of waits, its own signal mask, a child
+              // that does not exist
+  kOtherWay,  // an anchor's task, or the command, ended without the call, and no process existed
+              // that the recording lacks; proven if its view of a tighter race diverted it
+              // (races/tighter_race.h)
 };
 
 struct ReplayReport {
@@ -43,8 +43,8 @@ struct ReplayReport {
   Divergence divergence = Divergence::kUncontrolled;
   std::vector<uint32_t> otherwise;  // nodes whose calls returned something else than recorded
   uint64_t matched = 0, extra = 0, skipped = 0, relaxed = 0;
-  std::string first;       // the first call that was extra or skipped, and whose
-  uint64_t live_from = 0;  // the recording's number at which it went live; 0: never
+  std::string first;       // the first call that was extra or skipped, and its task
+  uint64_t live_from = 0;  // the number in the recording at which it went live; 0: never
 };
 
 class Replayer : public sources::Controller {
@@ -71,7 +71,7 @@ class Replayer : public sources::Controller {
   const sources::WallClock* clock() override { return clock_.told() ? &clock_ : nullptr; }
   bool stuck(sources::Tracer& tracer) override;
 
-  bool live() const { return live_; }  // nobody is held any more
+  bool live() const { return live_; }  // no task is held any more
   const ReplayReport& report();
 
  private:
@@ -79,17 +79,17 @@ class Replayer : public sources::Controller {
     const std::vector<OrderPlan::Step>* steps = nullptr;
     size_t next = 0;
     std::optional<OrderPlan::Step> current;
-    bool forced = false;          // goes whatever the plan says
-    bool forked = false;          // its current call has made the child
-    bool anchored = false;        // has made its anchor's call
-    uint32_t strayed = 0;         // calls since the last that was recorded
-    uint32_t strayed_before = 0;  // the same, before that one
+    bool forced = false;          // proceeds whatever the plan says
+    bool forked = false;          // its current call has created the child
+    bool anchored = false;        // has executed its anchor's call
+    uint32_t strayed = 0;         // calls since the last recorded one
+    uint32_t strayed_before = 0;  // the same before that one
     bool looked_for_end = false;
-    int awaited = 0;       // a signal that came before the call at which the task stands
+    int awaited = 0;       // a signal that arrived before the call at which the task is held
     int32_t specific = 0;  // the child that its wait was told to take
-    uint32_t ended_children = 0, told_of = 0;  // and how many SIGCHLD came
-    // Of a process, until it executes something: which step of its parent's made it, and how far
-    // the parent had strayed then.
+    uint32_t ended_children = 0, told_of = 0;  // and the number of SIGCHLDs delivered
+    // For a process, until its exec: which step of its parent created it, and how far the parent
+    // had strayed then.
     std::optional<size_t> fork_step;
     uint32_t parent_strayed = 0;
   };
@@ -114,11 +114,11 @@ class Replayer : public sources::Controller {
   int signal_of_branch() const;
   bool is_held_by_branch(const State& state) const;
   uint64_t next_in_recording(const State& state) const;
-  int anchor(uint32_t node) const;  // its place in the branch's order; -1: none
+  int anchor(uint32_t node) const;  // its index in the branch's order; -1: none
   bool may_go_now(State& state);
   bool stands_after_anchor(const State& state) const;
   bool parent_heard_of_others(const State& mine, const sources::TracedTask& task) const;
-  // On its way; and, if `open`, not blocked.
+  // Pending; and, if `open`, not blocked.
   bool has_signal(const sources::TracedTask& task, int signal, bool open) const;
   bool comes_next(const State& state, int signal) const;
   int signal_follows(const State& state) const;
@@ -143,9 +143,9 @@ class Replayer : public sources::Controller {
   std::map<std::string, State> states_;
   SameNames names_;
   size_t anchors_done_ = 0;
-  bool not_all_come_ = false;  // to their anchors: the first goes without them
+  bool not_all_come_ = false;  // at their anchors: the first proceeds without them
   uint32_t woken_ = 0;         // sleepers
-  bool strangers_ = false;     // processes that the recording does not have
+  bool strangers_ = false;     // processes that are not in the recording
   bool live_ = false;
   ReplayClock clock_;
   bool give_turn_anyway_ = false;

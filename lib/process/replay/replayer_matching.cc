@@ -1,4 +1,4 @@
-// Which recorded call is the one that a task is about to make.
+// Determines which recorded call a task is about to make.
 #include <sys/syscall.h>
 
 #include <algorithm>
@@ -14,30 +14,7 @@ constexpr size_t kLookAhead = 32;  // recorded events that may be missing in bet
 constexpr size_t kLookAheadPlain =
     4;  // for calls without a name: the next wait looks like any other
 
-// The first argument is a descriptor, which a repeated execution gives the same number.
-bool is_about_a_descriptor(recording::Effect effect) {
-  switch (effect) {
-    case recording::Effect::kRead:
-    case recording::Effect::kReadAt:
-    case recording::Effect::kWrite:
-    case recording::Effect::kWriteAt:
-    case recording::Effect::kSeek:
-    case recording::Effect::kClose:
-    case recording::Effect::kDup:
-    case recording::Effect::kDup2:
-    case recording::Effect::kFstat:
-    case recording::Effect::kGetdents:
-    case recording::Effect::kFcntl:
-    case recording::Effect::kFlock:
-    case recording::Effect::kTruncateFd:
-    case recording::Effect::kChangeMetaFd:
-      return true;
-    default:
-      return false;
-  }
-}
-
-// What a call does to the mask; old recordings do not have it.
+// The call's change to the mask; old recordings lack it.
 bool same_signals(const recording::Event& event, const sources::PendingCall& call) {
   const std::string made = call.event();
   const auto now = recording::Event(made.data()).find(DEADHEAT_ATTACH_DATA, 1);
@@ -55,16 +32,16 @@ bool Replayer::matches(const recording::Event& event, const sources::TracedTask&
   if (head.number != task.call.number()) return false;
   const recording::SyscallEntry& entry = recording::syscall_entry(head.number);
   const bool same_first = head.arguments[0] == task.call.argument(0);
-  if (is_about_a_descriptor(entry.effect) && !same_first) return false;
-  // Threads wait at addresses, and those are the same again.
+  if (entry.is(recording::kSameFd) && !same_first) return false;
+  // Threads wait at addresses, which are the same in a repetition.
   if (head.number == SYS_futex && (!same_first || head.arguments[1] != task.call.argument(1)))
     return false;
   if (head.number == SYS_clock_gettime && !same_first) return false;
   if (entry.effect == recording::Effect::kSignalState &&
       (!same_first || !same_signals(event, task.call)))
     return false;
-  const bool creates = makes_new_name(head.number, head.arguments) &&
-                       makes_new_name(head.number, task.call.head().arguments);
+  const bool creates = recording::makes_new_name(head.number, head.arguments) &&
+                       recording::makes_new_name(head.number, task.call.head().arguments);
   for (uint16_t argument = 0; argument < 4; argument++) {
     if (!(entry.capture & (recording::kPath0 << argument))) continue;
     const auto recorded = event.path(argument);
@@ -74,15 +51,15 @@ bool Replayer::matches(const recording::Event& event, const sources::TracedTask&
   return true;
 }
 
-// A change of signal actions or masks that holds nobody: shells make many, and how many depends on
-// what they find.
+// A change of signal actions or masks that holds no task: shells make many, and their number
+// depends on what the shells find.
 bool Replayer::is_quiet(const OrderPlan::Step& step) const {
   const deadheat_process_event& head = recording_.events()[step.event].head();
   return step.node == kNoNode && head.kind == DEADHEAT_PROCESS_SYSCALL &&
          recording::syscall_entry(head.number).effect == recording::Effect::kSignalState;
 }
 
-// The first step that is not among the next `most`; quiet ones come on top.
+// The first step after the next `most`, not counting quiet ones.
 size_t Replayer::end_of_look_ahead(const State& state, size_t most) const {
   size_t at = state.next;
   for (; at < state.steps->size() && most > 0; at++)
@@ -90,7 +67,7 @@ size_t Replayer::end_of_look_ahead(const State& state, size_t most) const {
   return at;
 }
 
-// Such a change that the recording does not have here.
+// A quiet change that the recording does not have here.
 bool Replayer::is_of_no_account(const State& state, const sources::TracedTask& task) const {
   if (recording::syscall_entry(task.call.number()).effect != recording::Effect::kSignalState)
     return false;
@@ -101,7 +78,7 @@ bool Replayer::is_of_no_account(const State& state, const sources::TracedTask& t
 }
 
 void Replayer::learn_names(const recording::Event& event, const sources::TracedTask& task) {
-  if (!makes_new_name(event.head().number, event.head().arguments)) return;
+  if (!recording::makes_new_name(event.head().number, event.head().arguments)) return;
   for (uint16_t argument = 0; argument < 4; argument++) {
     const auto recorded = event.path(argument);
     const std::string* now = task.call.path(argument);
@@ -120,8 +97,8 @@ void Replayer::look_up(State& state, const sources::TracedTask& task) {
   for (size_t at = state.next; at < end; at++) {
     const OrderPlan::Step& step = (*state.steps)[at];
     if (!matches(recording_.events()[step.event], task)) {
-      // What the branch is about is not passed over: a loop that asks once more makes calls that
-      // look like later ones.
+      // Never skip what the branch is about: a loop that asks once more makes calls that look like
+      // later ones.
       if (plan_.leads_to_anchor(step)) break;
       continue;
     }
@@ -146,9 +123,8 @@ void Replayer::look_up(State& state, const sources::TracedTask& task) {
   note("not recorded", recording::Event(made.data()), task);
   report_.extra++;
   state.strayed++;
-  const recording::Effect effect = recording::syscall_entry(task.call.number()).effect;
-  strangers_ |= effect == recording::Effect::kFork || effect == recording::Effect::kExec ||
-                effect == recording::Effect::kExecAt;
+  const recording::SyscallEntry& entry = recording::syscall_entry(task.call.number());
+  strangers_ |= entry.effect == recording::Effect::kFork || entry.is(recording::kExecutes);
 }
 
 bool Replayer::can_be_undone(const State& state, size_t from) const {
@@ -164,9 +140,9 @@ void Replayer::undo(State& state, size_t from) {
   state.next = from;
 }
 
-// A fork looks like any other; what the child executes tells it apart. One that executes something
-// else than the recorded child (a loop that asks once more sleeps in between) is not that child,
-// which is still to come: its parent goes back to before the fork.
+// One fork looks like another; the child's exec distinguishes them. A child that executes another
+// program than the recorded one (a loop that asks once more sleeps in between) is not that child,
+// which is still to come: its parent returns to before the fork.
 void Replayer::disown(sources::TracedTask& task) {
   strangers_ = true;
   const State child = state(task);
@@ -189,7 +165,7 @@ void Replayer::disown(sources::TracedTask& task) {
   call_stranger(parent->second, task);
 }
 
-// A process that the recording does not have takes no recorded one's path.
+// A process that is not in the recording must not take a recorded one's path.
 void Replayer::call_stranger(sources::TracedTask& parent, sources::TracedTask& child) {
   strangers_ = true;
   parent.children--;

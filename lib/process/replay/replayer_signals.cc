@@ -1,4 +1,4 @@
-// Signals in a replay: each is kept until the place that the recording, or the branch, has for it.
+// Signals in a replay: each is deferred to its place in the recording, or in the branch.
 #include <signal.h>
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 namespace deadheat::process::replay {
 
-// The recording has a signal right after this call that broke it off; 0: none.
+// The signal that interrupted this call in the recording, directly after it; 0: none.
 int Replayer::signal_follows(const State& state) const {
   if (state.next >= state.steps->size()) return 0;
   const deadheat_process_event& after =
@@ -30,14 +30,14 @@ bool Replayer::can_be_broken_off(const State& state, const sources::TracedTask& 
   return signal != 0 && mask && (*mask & (uint64_t{1} << (signal - 1))) == 0;
 }
 
-// Such a signal must be there before the call is made.
+// Such a signal must be pending before the call is made.
 bool Replayer::signal_is_due(const State& state, const sources::TracedTask& task) const {
   const int signal = signal_follows(state);
   return signal == 0 || state.forced || has_signal(task, signal, false);
 }
 
-// Signals of one number do not queue: a child that ends before its parent was told of an earlier
-// end takes that news with it.
+// Signals of one number do not queue: if a child ends before its parent was notified of an earlier
+// end, the two notifications merge.
 bool Replayer::parent_heard_of_others(const State& mine, const sources::TracedTask& task) const {
   const size_t dot = task.path.rfind('.');
   if (!mine.current || mine.forced || dot == std::string::npos) return true;
@@ -53,8 +53,8 @@ bool Replayer::parent_heard_of_others(const State& mine, const sources::TracedTa
   return true;
 }
 
-// The news of one child's end went with another's, which was not so in the recording: it comes once
-// more, as it was.
+// The notification of one child's end was merged with another's, unlike in the recording: deliver
+// it again.
 bool Replayer::tell_again(sources::TracedTask& task) {
   State& mine = state(task);
   if (mine.ended_children <= mine.told_of || has_signal(task, SIGCHLD, false)) return false;
@@ -80,7 +80,7 @@ bool Replayer::has_signal(const sources::TracedTask& task, int signal, bool open
   return !mask || (*mask & (uint64_t{1} << (signal - 1))) == 0;
 }
 
-// A signal that came after the call, and before the program's own code went on.
+// A signal that came after the call, and before the program's own code continued.
 bool Replayer::may_run_on(sources::TracedTask& task) {
   State& mine = state(task);
   if (live_ || mine.next >= mine.steps->size() || std::exchange(mine.forced, false)) return true;
@@ -89,7 +89,7 @@ bool Replayer::may_run_on(sources::TracedTask& task) {
   return has_signal(task, static_cast<int>(head.number), false);
 }
 
-// The call before which the branch wants the signal that came later in the recording.
+// Whether the branch delivers a later signal before this call.
 bool Replayer::is_to_be_met_early(const State& state) const {
   return branch_.change == races::BranchChange::kSignalEarlier && anchors_done_ < 2 &&
          state.current && state.current->node == branch_.order[2];
@@ -108,16 +108,16 @@ int Replayer::signal_of_branch() const {
   return 0;
 }
 
-// The call that a signal broke off in the recording, and is to end by itself now.
+// Whether this call was interrupted by a signal in the recording and must now end by itself.
 bool Replayer::is_to_end_first(const State& state) const {
   return branch_.change == races::BranchChange::kSignalLater && state.current &&
          state.current->node == branch_.order[1];
 }
 
-// The recording has that signal before the task's next call; or the branch.
+// Whether the recording, or the branch, has that signal before the task's next call.
 bool Replayer::comes_next(const State& state, int signal) const {
   constexpr uint32_t kLost =
-      16;  // calls in a row that were not recorded: its places say nothing now
+      16;  // consecutive unrecorded calls: its place in the recording is unknown now
   if (state.strayed > kLost) return true;
   if (stands_for_early_signal(state) && state.awaited == signal) return anchors_done_ == 1;
   for (size_t at = state.next; at < state.steps->size(); at++) {
@@ -136,7 +136,7 @@ bool Replayer::deliver(sources::TracedTask& task, const siginfo_t& signal, bool 
 bool Replayer::send_again(sources::TracedTask& task, int signal) {
   if (live_) return true;
   const State& mine = state(task);
-  // A fork with a signal waiting is not made; one that was made is over when the signal comes.
+  // A fork with a pending signal is not made; once made, it is over when the signal arrives.
   const bool fork =
       mine.current && recording_.events()[mine.current->event].head().kind == DEADHEAT_PROCESS_FORK;
   return comes_next(mine, signal) && (!fork || mine.forked);
@@ -149,7 +149,7 @@ void Replayer::delivered(sources::TracedTask& task, int signal) {
     report_.reached = true;
     return go_live(tracer_->next_number());
   }
-  constexpr size_t kMostSignals = 32;  // that wait together
+  constexpr size_t kMostSignals = 32;  // pending at the same time
   const size_t end = std::min(mine.steps->size(), mine.next + kMostSignals);
   for (size_t at = mine.next; at < end; at++) {
     const OrderPlan::Step& step = (*mine.steps)[at];

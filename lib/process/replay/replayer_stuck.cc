@@ -15,8 +15,8 @@
 namespace deadheat::process::replay {
 namespace {
 
-// Calls in a row that the recording does not have. Each round of a loop in a shell script takes
-// about six: who tries less than ten times is seen to go on without.
+// Consecutive calls that the recording does not have. Each round of a loop in a shell script makes
+// about six, so a script that tries fewer than ten times is seen to give up.
 constexpr uint32_t kAsksAgain = 60;
 constexpr uint32_t kMostWoken = 500;  // in one run
 
@@ -61,9 +61,9 @@ bool Replayer::has_more_to_do(const State& state) const {
                      });
 }
 
-// Whether the anchors need what the task does next. A shell's wait for any child may go on without
-// this one's end, and then no edge says that it is needed; but it waits. A process that was not
-// recorded makes no recorded call at all: whether it asks again, its parent tells.
+// Whether the anchors need the task's next step. A shell's wait for any child may return without
+// this child's end, and then no edge says that it is needed; but the shell waits. A process that
+// was not recorded makes no recorded call at all: its parent tells whether it polls again.
 Replayer::Need Replayer::need_of(const sources::TracedTask& task) {
   for (const sources::TracedTask* one = &task; one != nullptr;) {
     const State& mine = state(*one);
@@ -77,14 +77,14 @@ Replayer::Need Replayer::need_of(const sources::TracedTask& task) {
   return Need::kNone;
 }
 
-// Who only sleeps is woken when nobody else moves (stuck); who waits for something, and for some
-// time at most, is waited for as long as the anchors need it.
+// A task that only sleeps is woken when no other task moves (stuck). A task that waits for
+// something with a timeout is waited for as long as the anchors need it.
 bool Replayer::may_bring_news(sources::TracedTask& task) {
   if (live_ || branch_.order.empty()) return true;
   return need_of(task) == Need::kAwaited && !task.tracee.only_sleeps();
 }
 
-// The one whose next call was recorded first.
+// Wakes the one whose next call was recorded first.
 bool Replayer::wake_sleeper(sources::Tracer& tracer, Need need) {
   sources::TracedTask* first = nullptr;
   for (auto& [id, task] : tracer.tasks()) {
@@ -98,7 +98,7 @@ bool Replayer::wake_sleeper(sources::Tracer& tracer, Need need) {
 void Replayer::give_up(sources::Tracer& tracer, const std::string& anchors) {
   const uint32_t first = branch_.order[anchors_done_];
   const std::string what = describe(first) + " does not come before " + anchors + ": ";
-  // Its task, or the nearest ancestor that is still to start it.
+  // Its task, or the nearest ancestor that has yet to start it.
   const effects::Task* wanted = &model_.tasks[model_.nodes[first].task];
   uint32_t event = model_.nodes[first].event;
   const sources::TracedTask* task = find_by_path(tracer, wanted->path);
@@ -140,11 +140,11 @@ bool Replayer::stuck(sources::Tracer& tracer) {
   for (auto& [id, task] : tracer.tasks())
     if ((task.held || task.resting) && tell_again(task)) return true;
   if (!branch_.order.empty() && wake_sleeper(tracer, Need::kAwaited)) return true;
-  // Who is held, and why; the earliest of the cheapest kind goes.
+  // Which tasks are held, and why; the earliest of the cheapest kind is released.
   State* relaxed = nullptr;
   State* beyond = nullptr;
   State* after_anchor = nullptr;
-  State* its_turn = nullptr;  // an anchor that waits for what does not come
+  State* its_turn = nullptr;  // an anchor that waits for something that does not come
   std::string anchors;
   for (auto& [id, task] : tracer.tasks()) {
     if (!task.held && !task.resting) continue;
@@ -164,7 +164,7 @@ bool Replayer::stuck(sources::Tracer& tracer) {
     const uint32_t node = mine.current->node;
     State*& slot = plan_.in_cut(node) || branch_.order.empty() ? relaxed : beyond;
     if (anchor(node) >= 0 && may_go_now(mine)) {
-      relaxed = &mine;  // its turn, but for news of others that its parent was to hear first
+      relaxed = &mine;  // its turn, except that its parent must first be notified of others
       break;
     }
     if (anchor(node) >= 0) {

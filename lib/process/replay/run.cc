@@ -22,7 +22,7 @@ namespace {
 
 using nlohmann::json;
 
-// The run happens in another process: its report comes back as text.
+// The run happens in another process: its report is returned as text.
 std::string pack(const Result<sources::TraceResult>& result, const ReplayReport& replay,
                  const std::vector<BesideEnd>& beside = {},
                  const std::vector<MadeName>& made = {}) {
@@ -128,7 +128,7 @@ sandbox::Command command_of(const RunSpec& spec, const Streams& streams) {
 
 sources::TraceOptions trace_options(const RunSpec& spec) {
   sources::TraceOptions options;
-  // Who is to be sent to a played peer must be stopped where it connects.
+  // A task that will be connected to a played peer must be stopped at its connect.
   const bool peers = spec.peers && std::any_of(spec.peers->begin(), spec.peers->end(),
                                                [](const auto& one) { return one.error == 0; });
   options.calls = spec.kind != RunKind::kUndisturbed || peers;
@@ -210,21 +210,21 @@ std::string trace_inside(sandbox::Inside& sandbox, const RunSpec& spec,
   return pack(*result, replay, ends, made);
 }
 
-// The command's status; none if it had not ended by then. 0: no limit.
+// The command's status; none if it did not end in time. 0: no limit.
 std::optional<int> wait_at_most(sandbox::Inside& inside, int pid, double seconds) {
   if (seconds <= 0) return inside.wait_for(pid);
   constexpr useconds_t kLookAtPeers_us = 2000;
   const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
   while (std::chrono::steady_clock::now() < end) {
     int status = 0;
-    const pid_t ended = ::waitpid(-1, &status, WNOHANG | __WALL);  // orphans, too
+    const pid_t ended = ::waitpid(-1, &status, WNOHANG | __WALL);  // including orphans
     if (ended == pid) return status;
     if (ended <= 0) ::usleep(kLookAtPeers_us);
   }
   return std::nullopt;
 }
 
-// Nobody but the source outside watches; nothing here slows the command down.
+// Only the external source observes the command; nothing here slows it down.
 std::string run_inside(sandbox::Inside& inside, const RunSpec& spec,
                        const sandbox::Command& command, int gate) {
   char go;
@@ -233,7 +233,7 @@ std::string run_inside(sandbox::Inside& inside, const RunSpec& spec,
   if (!started) return pack(started.error(), {});
   const auto ended = wait_at_most(inside, started.value(), spec.timeout_s);
   const int status = ended.value_or(0);
-  // What it left behind may end by itself; servers do not.
+  // Processes that it left behind may end by themselves; servers do not.
   const auto patience = std::chrono::steady_clock::now() +
                         std::chrono::duration<double>(sources::TraceOptions().linger_s);
   sources::TraceResult result;
@@ -254,7 +254,7 @@ std::string run_inside(sandbox::Inside& inside, const RunSpec& spec,
 Result<Run> Run::start(RunSpec wanted) {
   auto spec = std::make_unique<RunSpec>(std::move(wanted));
   spec->sandbox.keep_upper = spec->folder + "/upper";
-  // The tracer ends the run in good order; the sandbox only if that fails.
+  // The tracer ends the run normally; the sandbox does so only if that fails.
   spec->sandbox.timeout_s = spec->timeout_s > 0 ? spec->timeout_s + 20 : 0;
   auto streams = open_streams(*spec);
   if (!streams) return streams.error();

@@ -1,5 +1,5 @@
 // One run of a command in a sandbox: recorded, undisturbed, serial, or a branch of a recording.
-// Many may go on at a time.
+// Several runs may be active at once.
 #pragma once
 
 #include <memory>
@@ -24,10 +24,10 @@ struct RunSpec {
   races::Branch branch;
   recording::RecordingInfo about;  // the command and its surroundings
   std::shared_ptr<const std::vector<peers::Conversation>> peers;  // to be played; kRecord: none
-  std::string folder;  // there already; gets out, err and, from the sandbox, upper/
-  std::string input;   // file for standard input; empty: nothing to read
+  std::string folder;  // must exist; gets out, err and, from the sandbox, upper/
+  std::string input;   // file for standard input; empty: no input
   std::shared_ptr<recording::RecordingWriter> writer;  // gets the events; none: they are not kept
-  bool watched = false;  // kRecord by a source outside: not traced, and held until go()
+  bool watched = false;  // kRecord with an external source: not traced, and held until go()
   std::vector<std::string>
       beside;  // shell commands that run beside the command: from the start, or once it is live
   double timeout_s = 60;
@@ -42,7 +42,7 @@ struct RunReport {
   std::vector<BesideEnd> beside;  // as RunSpec::beside; empty: they were not started
   double seconds = 0;
   std::vector<std::string> problems;
-  bool lost = false;  // the sandbox itself died; nothing can be said
+  bool lost = false;  // the sandbox itself died: nothing is known
 };
 
 class Run {
@@ -51,7 +51,7 @@ class Run {
   int done_fd() const { return sandbox_.done_fd(); }
   int init_pid() const { return sandbox_.init_pid(); }
   const RunSpec& spec() const { return *spec_; }
-  void go();  // a watched run begins
+  void go();  // starts a watched run
   Result<RunReport> finish();
   void kill() { sandbox_.kill(); }
 

@@ -1,15 +1,12 @@
 #include "lib/process/replay/same_names.h"
 
-#include <fcntl.h>
-#include <sys/syscall.h>
-
 #include <algorithm>
 #include <cctype>
 
 namespace deadheat::process::replay {
 namespace {
 
-// They differ in one stretch of letters and digits; its length, 0 if they do not.
+// The length of the one stretch of letters and digits in which they differ; 0 if there is none.
 size_t drawn_stretch(std::string_view recorded, std::string_view now) {
   if (recorded.size() != now.size() || recorded == now) return 0;
   const auto first = std::mismatch(recorded.begin(), recorded.end(), now.begin()).first;
@@ -23,8 +20,8 @@ std::string_view last_part(std::string_view path) { return path.substr(path.rfin
 }  // namespace
 
 bool SameNames::same(std::string_view recorded, std::string_view now, bool creates) const {
-  // Of six random letters (mkstemp) the outer ones may be the same by chance; longer than twelve
-  // nobody draws.
+  // Of six random letters (mkstemp), the outer ones may agree by chance; no library uses more than
+  // twelve.
   constexpr size_t kLeast = 4, kMostDrawn = 12;
   if (recorded == now) return true;
   if (recorded.size() != now.size()) return false;
@@ -44,27 +41,6 @@ void SameNames::learn(std::string_view recorded, std::string_view now) {
   const std::string_view then = last_part(recorded), today = last_part(now);
   if (then == today || drawn_.size() >= kMost) return;
   drawn_.emplace_back(then, today);
-}
-
-bool makes_new_name(uint32_t number, const uint64_t* arguments) {
-  constexpr uint64_t kNew = O_CREAT | O_EXCL;
-  switch (number) {
-    case SYS_open:
-      return (arguments[1] & kNew) == kNew;
-    case SYS_openat:
-      return (arguments[2] & kNew) == kNew;
-    case SYS_mkdir:
-    case SYS_mkdirat:
-    case SYS_mknod:
-    case SYS_mknodat:
-    case SYS_symlink:
-    case SYS_symlinkat:
-    case SYS_link:
-    case SYS_linkat:
-      return true;
-    default:
-      return false;
-  }
 }
 
 }  // namespace deadheat::process::replay

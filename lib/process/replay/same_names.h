@@ -1,10 +1,10 @@
-// Whether a name that a repeated run uses is the one that the recording has there.
+// Decides whether a name in a repeated run is the one that the recording has there.
 //
-// Names of temporary files are drawn at random, and where randomness was not recorded they are
-// drawn anew. Such a name is learnt where it comes into being: a call that makes a new name, and
-// nothing else, was recorded with another one of the same length that differs in one stretch of
-// letters and digits. From there on the two are the same, whoever says them. Any other call must
-// say what was recorded, or "file1" would pass for "file2".
+// Names of temporary files are random; unless randomness was recorded, each run chooses new ones.
+// Such a name is learnt when it is created: a call that only creates a new name was recorded with
+// another name of the same length that differs in one stretch of letters and digits. From then on
+// the two are the same in every call. Any other call must use the recorded name, or "file1" would
+// pass for "file2". say what was recorded, or "file1" would pass for "file2".
 #pragma once
 
 #include <cstdint>
@@ -17,17 +17,14 @@ namespace deadheat::process::replay {
 
 class SameNames {
  public:
-  // `creates`: both calls make a new name, or fail.
+  // `creates`: both calls create a new name, or fail.
   bool same(std::string_view recorded, std::string_view now, bool creates) const;
-  // They were the same in such a call.
+  // Records that they were the same in such a call.
   void learn(std::string_view recorded, std::string_view now);
 
  private:
   static constexpr size_t kMost = 4096;  // names; beyond, calls with a new one do not match
-  std::vector<std::pair<std::string, std::string>> drawn_;  // last parts: then, now
+  std::vector<std::pair<std::string, std::string>> drawn_;  // last components: recorded, now
 };
-
-// A call that makes a new name, or fails.
-bool makes_new_name(uint32_t number, const uint64_t* arguments);
 
 }  // namespace deadheat::process::replay

@@ -1,18 +1,13 @@
 #include "lib/process/replay/serial.h"
 
-#include <sys/syscall.h>
-
 #include <algorithm>
+
+#include "lib/process/recording/syscall_table.h"
 
 namespace deadheat::process::replay {
 namespace {
 
-bool is_sleep(uint32_t number) {
-  return number == SYS_poll || number == SYS_ppoll || number == SYS_select ||
-         number == SYS_pselect6 || number == SYS_epoll_wait || number == SYS_epoll_pwait;
-}
-
-// How many ancestors two processes have in common, each counting as its own.
+// The number of common ancestors of two processes; each counts as its own ancestor.
 size_t common(const std::string& one, const std::string& other) {
   size_t parts = 0, at = 0;
   while (at < one.size() && at < other.size() && one[at] == other[at]) parts += one[at++] == '.';
@@ -29,22 +24,23 @@ bool Serial::may_go(sources::TracedTask& task) {
     path_ = task.path;
   }
   if (created_.empty()) created_.push_back({task.process, task.path});
-  // Death holds nobody up: a process that is ending has nothing more to do.
+  // An ending process is not held: it has nothing more to do.
   return task.ending || task.process == turn_;
 }
 
-// Who asks again and again for what another is to do would keep the turn for ever: it sleeps in
-// between, or makes more calls than a program has reason to.
+// A process that polls for another's action would keep the turn for ever. It is recognised because
+// it sleeps in between, or makes more calls than a program has reason to.
 void Serial::left(sources::TracedTask& task) {
   note_name(task);
   calls_++;
-  sleeps_ += is_sleep(task.call.number());
+  sleeps_ += recording::syscall_entry(task.call.number()).is(recording::kPolls);
   pass_on_if_long();
 }
 
 void Serial::note_name(const sources::TracedTask& task) {
   if (task.last_result < 0 || made_.size() == kMostMadeNames) return;
-  const auto argument = made_name_argument(task.call.number(), task.call.head().arguments);
+  const auto argument =
+      recording::made_name_argument(task.call.number(), task.call.head().arguments);
   const std::string* const path = argument ? task.call.path(*argument) : nullptr;
   if (path != nullptr) made_.push_back({task.path, task.call.number(), *path});
 }
@@ -69,7 +65,7 @@ void Serial::forked(sources::TracedTask& parent, sources::TracedTask& child) {
   path_ = child.path;
 }
 
-// The nearest of kin; of those the policy's.
+// The closest relative; among those, the policy's choice.
 void Serial::give_turn(const std::vector<Process>& waiting) {
   const Process* next = nullptr;
   size_t nearest = 0;
@@ -93,8 +89,8 @@ void Serial::ended(sources::TracedTask& task) {
   give_turn(created_);
 }
 
-// The one whose turn it is sleeps: nobody is to come meanwhile, so the time has passed. Or it waits
-// for somebody: the next that stands at a call.
+// The process with the turn sleeps, and no event is due meanwhile: its time counts as passed. Or it
+// waits for another process: the next one that is held at a call gets the turn.
 bool Serial::stuck(sources::Tracer& tracer) {
   for (auto& [id, task] : tracer.tasks()) {
     if (task.process != turn_ || task.held || !task.tracee.only_sleeps()) continue;

@@ -1,6 +1,6 @@
-// A linearised run: one process at a time, each as long as it can go on; when it waits, those that
-// it started come before others, so that a script and the programs that it runs are one piece. Its
-// outcome is one that no overlap can be blamed for, so a branch that ends like a serial run has
+// A linearised run: one process at a time, each as long as it can continue; when it waits, the
+// processes that it started precede others, so that a script and its programs run as a unit. Its
+// outcome cannot be caused by an overlap, so a branch that ends like a serial run has done no harm.
 // done no harm.
 #pragma once
 
@@ -13,9 +13,9 @@
 namespace deadheat::process::replay {
 
 enum class SerialPolicy : uint8_t {
-  kChildFirst,   // a new process runs to its end before its parent goes on
-  kOldestFirst,  // the parent goes on until it waits; then the oldest
-  kNewestFirst,  // the parent goes on until it waits; then the newest
+  kChildFirst,   // a new process runs to its end before its parent continues
+  kOldestFirst,  // the parent continues until it waits; then the oldest child
+  kNewestFirst,  // the parent continues until it waits; then the newest child
 };
 
 class Serial : public sources::Controller {
@@ -33,16 +33,16 @@ class Serial : public sources::Controller {
  private:
   struct Process {
     int id = 0;
-    std::string path;  // which child of which
+    std::string path;  // child numbers from the root
   };
   void give_turn(const std::vector<Process>& waiting);
   bool pass_on_if_long();
   void note_name(const sources::TracedTask& task);
 
   SerialPolicy policy_;
-  int turn_ = 0;                     // process whose turn it is; 0: whoever comes first
+  int turn_ = 0;                     // process with the turn; 0: the first to arrive
   std::string path_;                 // of that process
-  uint32_t calls_ = 0, sleeps_ = 0;  // since it was given
+  uint32_t calls_ = 0, sleeps_ = 0;  // since it got the turn
   std::vector<Process> created_;     // oldest first
   std::vector<MadeName> made_;
 };

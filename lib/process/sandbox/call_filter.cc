@@ -22,8 +22,8 @@ constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | 
 constexpr uint32_t kNewTime = 0x80;  // CLONE_NEWTIME; in clone() these bits are the signal
 constexpr uint32_t kInsertIntoTerminal = 0x5412, kConsoleSelection = 0x541c;  // TIOCSTI, TIOCLINUX
 
-// The others reach past a network namespace (vsock, bluetooth) or are doors into parts of the
-// kernel that no ordinary program uses.
+// Other families bypass network namespaces (vsock, bluetooth) or reach parts of the kernel that no
+// ordinary program uses.
 constexpr std::array<uint32_t, 5> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
 
 struct Forbidden {
@@ -43,7 +43,7 @@ struct Numbers {
 };
 constexpr Numbers kNative = {SYS_clone, SYS_clone3, SYS_unshare, SYS_ioctl, SYS_socket};
 constexpr Numbers kI386 = {120, 435, 310, 54, 359};
-// Old programs make all calls on sockets through one, with its arguments in memory.
+// Old programs make all socket calls through one call, with its arguments in memory.
 constexpr long kSocketCall = 102, kUmount = 22, kSetTime = 25, kClockSettime64 = 404;
 constexpr uint32_t kMakeSocket = 1;
 constexpr uint32_t kX32 = 0x40000000;
@@ -64,9 +64,9 @@ class Compiler {
  public:
   explicit Compiler(const Permissions& allow) : allow_(allow) {}
 
-  // Expects the architecture to be loaded, as all of it does until the first load().
+  // Expects the architecture to be loaded, as does everything before the first load().
   std::vector<sock_filter> native() {
-    // A program of yet another architecture: nobody has looked at its numbers.
+    // A program of another architecture: its call numbers were not reviewed.
     jump(BPF_JEQ, kNativeArchitecture, 1, 0);
     answer(fails_with(ENOSYS));
     load(offsetof(seccomp_data, nr));
@@ -110,7 +110,7 @@ class Compiler {
     answer(fails_with(error));
   }
 
-  // `judge` sees the argument; what it does not answer is allowed.
+  // `judge` inspects the argument; values without an answer are allowed.
   template <typename Judge>
   void when(long number, size_t argument, Judge judge) {
     const size_t at = program_.size();
@@ -170,8 +170,8 @@ std::vector<sock_filter> compile(const Permissions& allow) {
 Status install(const std::vector<sock_filter>& program) {
   const sock_fprog wanted = {static_cast<unsigned short>(program.size()),
                              const_cast<sock_filter*>(program.data())};
-  // Without the flag some kernels slow every program under a filter down, against a danger that it
-  // was in before.
+  // Without the flag some kernels slow down every filtered program, as protection against a danger
+  // that it was exposed to before.
   for (const unsigned flags : {unsigned{SECCOMP_FILTER_FLAG_SPEC_ALLOW}, 0U})
     if (::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &wanted) == 0) return Ok{};
   return Error{std::string("cannot limit its system calls: ") + std::strerror(errno),

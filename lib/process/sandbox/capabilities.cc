@@ -16,14 +16,14 @@ constexpr uint64_t bits(std::initializer_list<int> capabilities) {
   return all;
 }
 
-constexpr int kHighest = 63;  // the kernel ignores those that it does not know
+constexpr int kHighest = 63;  // the kernel ignores unknown ones
 
-// What useradd, dpkg and servers that start as root live on: files of all users, other users' ids,
+// Required by useradd, dpkg and servers that start as root: files of all users, other users' ids,
 // signals, ports below 1024.
 constexpr uint64_t kOrdinary =
     bits({CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_FOWNER, CAP_FSETID, CAP_KILL, CAP_SETGID, CAP_SETUID,
           CAP_SETPCAP, CAP_SETFCAP, CAP_SYS_CHROOT, CAP_NET_BIND_SERVICE});
-// Harmless where they end at the namespace: looking at processes of other users (ps, fuser), ping.
+// Harmless inside a namespace: inspecting processes of other users (ps, fuser), ping.
 constexpr uint64_t kInNamespace = bits({CAP_SYS_PTRACE, CAP_IPC_OWNER});
 
 // With --in-place the command may change the machine's files, but not its clock or its kernel.

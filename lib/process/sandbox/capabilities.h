@@ -1,4 +1,4 @@
-// Which of root's capabilities a command keeps.
+// Decides which of root's capabilities a command keeps.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,16 @@ namespace deadheat::process::sandbox {
 
 struct CapabilityBounds {
   Permissions allow;
-  bool in_place = false;            // no sandbox: only what would reach the machine itself goes
-  bool own_user_namespace = false;  // capabilities count for nothing outside
+  bool in_place = false;            // no sandbox: remove only those that reach the machine itself
+  bool own_user_namespace = false;  // capabilities have no effect outside
   bool own_network = true;
 };
 
-// A bit for each that stays.
+// One bit per kept capability.
 uint64_t kept_capabilities(const CapabilityBounds& bounds);
 
-// For all that the calling process will execute, for good. What it has now, it keeps until
-// drop_capabilities(). Both are for the child, before exec.
+// Permanently limits what the calling process will execute. Its current capabilities remain until
+// drop_capabilities(). Both are called in the child, before exec.
 void bound_capabilities(uint64_t kept);
 void drop_capabilities(uint64_t kept);
 

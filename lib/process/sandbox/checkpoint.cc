@@ -32,25 +32,25 @@ int64_t time_of(const struct stat& about) {
   return int64_t{about.st_mtim.tv_sec} * 1000000000 + about.st_mtim.tv_nsec;
 }
 
-// Copies of files in their places below a folder.
+// Copies of files at their paths below a folder.
 class Layer {
  public:
   explicit Layer(std::string folder) : folder_(std::move(folder)) {}
 
-  // The folders and links that a path leads through, and where it ends; empty: not at a file.
+  // Copies the folders and links of a path, and returns where it ends; empty: not at a file.
   std::string way_to(const std::string& path) { return follow(path, 0); }
 
-  // With its mode, owner and time.
+  // Including its mode, owner and time.
   bool keep(const std::string& path, const struct stat& about) {
     std::error_code failed;
     const std::string to = folder_ + path;
     if (fs::copy_file(path, to, fs::copy_options::overwrite_existing, failed))
       return dress(to, about);
-    fs::remove(to, failed);  // half of one is worse than none
+    fs::remove(to, failed);  // half a file is worse than none
     return false;
   }
 
-  // What was put into them changed their times.
+  // Creating files in them changed their times.
   void finish() const {
     for (const auto& [path, about] : folders_) dress(folder_ + path, about);
   }
@@ -109,7 +109,7 @@ class Layer {
   std::map<std::string, struct stat> folders_;
 };
 
-// Adds those that are there.
+// Adds the files that exist.
 void keep_files(const std::set<std::string>& paths, uint64_t most, Layer& layer,
                 std::set<std::string>& done, json& files) {
   for (const std::string& path : paths) {
@@ -117,7 +117,7 @@ void keep_files(const std::set<std::string>& paths, uint64_t most, Layer& layer,
     const std::string file = path.starts_with('/') ? layer.way_to(path) : "";
     if (file.empty() || !done.insert(file).second || ::lstat(file.c_str(), &about) != 0) continue;
     const auto size = static_cast<uint64_t>(about.st_size);
-    // No second copy of what gives its user another's rights.
+    // No second copy of a set-id file, which would grant its user another's rights.
     const bool harmless = (about.st_mode & (S_ISUID | S_ISGID)) == 0;
     const bool kept = harmless && size <= most && layer.keep(file, about);
     if (kept) most -= size;
@@ -145,7 +145,7 @@ Status save_checkpoint(const std::string& folder, const StartFiles& start,
                       json{{"version", 1}, {"files", files}}.dump(1) + "\n", 0600);
   };
   if (write()) return Ok{};
-  // A full disk: rather the recording alone than none.
+  // On a full disk: the recording alone is better than none.
   fs::remove_all(folder + "/checkpoint", failed);
   for (json& file : files) file["kept"] = false;
   return write();

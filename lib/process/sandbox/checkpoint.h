@@ -1,10 +1,10 @@
-// The start state of a recording: the files that it opened or looked at, programs and libraries
-// too, with the folders and links on the way to them, as they were. They are copied into the
-// recording, so that it can be run when the machine has changed, or on another one.
+// The start state of a recording: the files that it opened or inspected, including programs and
+// libraries, with the folders and links on the way to them. They are copied into the recording, so
+// that it can be run after the machine has changed, or on another machine.
 //
-// A later run lays the copies over the machine's files only if those are no longer the same. What a
-// recording looked for and did not find is not kept: a file that appeared since is seen by the
-// replay, and shows as a divergence.
+// A later run lays the copies over the machine's files only if those have changed. Names that a
+// recording looked for and did not find are not stored: a file that has appeared since is visible
+// to the replay, and shows as a divergence.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 namespace deadheat::process::sandbox {
 
 struct CheckpointOptions {
-  // Of copies. Files beyond are noted only: a change is seen.
+  // Limits for copies. Files beyond them are only listed: a change is detected.
   uint64_t most_opened = 1ULL << 30, most_looked_at = 1ULL << 26;
 };
 
@@ -31,8 +31,8 @@ Status save_checkpoint(const std::string& folder, const StartFiles& files,
 
 struct CheckpointState {
   bool there = false;  // the recording has one
-  std::string layer;   // to be laid over the machine's files; empty: they are as they were
-  std::vector<std::string> changed;  // not as they were, and not kept
+  std::string layer;   // to be laid over the machine's files; empty: they are unchanged
+  std::vector<std::string> changed;  // changed since, and not stored
 };
 
 Result<CheckpointState> compare_checkpoint(const std::string& folder);

@@ -26,7 +26,7 @@ bool write_once(const std::string& path, std::string_view text) {
          ::write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-// The process that the namespaces begin with. It ends with the other end of the pipe.
+// The first process of the namespaces. It ends when the other end of the pipe closes.
 [[noreturn]] void hold(int go_on, int ready, bool may_nest) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   const char answer = may_nest || forbid_user_namespaces() ? 'K' : 'E';

@@ -20,10 +20,10 @@ struct CommandNamespacesRequest {
   bool may_nest = false;  // user namespaces inside it
 };
 
-// Made by a process that is gone when this returns. For root of the machine.
+// The creating process has ended when this returns. Requires the machine's root.
 Result<CommandNamespaces> make_command_namespaces(const CommandNamespacesRequest& request);
 
-// Keeps whoever is in the caller's user namespace from making others; false: it could not.
+// Prevents processes in the caller's user namespace from creating others; false: failed.
 bool forbid_user_namespaces();
 
 }  // namespace deadheat::process::sandbox

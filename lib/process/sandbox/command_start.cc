@@ -21,7 +21,7 @@
 namespace deadheat::process::sandbox {
 namespace {
 
-constexpr int kNotFound = 127, kNotExecutable = 126;  // as shells say it
+constexpr int kNotFound = 127, kNotExecutable = 126;  // as in shells
 
 [[noreturn]] void give_up(const std::string& what, int number) {
   const std::string text = "deadheat: " + what + ": " + std::strerror(number) + "\n";
@@ -33,7 +33,7 @@ void set_streams(const Command& command) {
   int from[3] = {command.standard_in, command.standard_out, command.standard_error};
   for (int& fd : from) {
     if (fd < 0) fd = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);  // 0 to 2 are about to be replaced
+    if (fd >= 0 && fd < 3) fd = ::fcntl(fd, F_DUPFD_CLOEXEC, 3);  // 0 to 2 are replaced next
   }
   for (int i = 0; i < 3; ++i)
     if (from[i] < 0 || ::dup2(from[i], i) < 0) ::_exit(kNotExecutable);
@@ -58,11 +58,11 @@ void set_identity(const Command& command) {
     give_up("cannot become user " + std::to_string(command.user), errno);
 }
 
-// Until it executes, the child is a copy of init and holds what init holds. Others inside may not
-// look at it: it is not dumpable, or it is the first one.
+// Until its exec, the child is a copy of init with everything that init has open. Other processes
+// inside may not inspect it: it is not dumpable, or it is the first one.
 [[noreturn]] void become(const Command& command, const CommandBounds& bounds,
                          const std::function<void()>& before_exec) {
-  ::setsid();  // a signal to its process group must not leave the group
+  ::setsid();  // a signal to its process group must stay in the group
   set_bounds(bounds);
   set_streams(command);
   ::close_range(3, ~0U, before_exec ? CLOSE_RANGE_CLOEXEC : 0);
@@ -70,8 +70,8 @@ void set_identity(const Command& command) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  // A size of 1 means: no core, and none for a handler of the machine either (0 would still feed
-  // that one).
+  // A size of 1 means: no core file, and none for the machine's handler either (0 would still
+  // invoke that).
   const rlimit no_core = {1, 1};
   ::setrlimit(RLIMIT_CORE, &no_core);
   bound_capabilities(bounds.capabilities);
@@ -86,9 +86,9 @@ void set_identity(const Command& command) {
     environment.push_back(const_cast<char*>(one.c_str()));
   words.push_back(nullptr);
   environment.push_back(nullptr);
-  environ = environment.data();  // its PATH is the one that counts
+  environ = environment.data();  // its PATH is the one that is searched
   if (before_exec) {
-    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // the tracer may have no right to trace it otherwise
+    ::prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);  // otherwise the tracer may not be allowed to trace it
     before_exec();
   }
   drop_capabilities(bounds.capabilities);

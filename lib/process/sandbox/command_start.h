@@ -1,4 +1,4 @@
-// How a sandboxed command is started.
+// Starts a sandboxed command.
 #pragma once
 
 #include <linux/filter.h>
@@ -12,12 +12,12 @@
 
 namespace deadheat::process::sandbox {
 
-// What becomes of the child's rights before it executes.
+// The restrictions that the child applies to itself before exec.
 struct CommandBounds {
-  int user_namespace = -1;          // it enters that one
-  bool own_mounts = false;          // and there a copy of the mounts, which it may change
-  uint64_t capabilities = 0;        // that it keeps, a bit each
-  std::vector<sock_filter> filter;  // of its calls; empty: none
+  int user_namespace = -1;          // the one that it enters
+  bool own_mounts = false;          // and a copy of the mounts there, which it may change
+  uint64_t capabilities = 0;        // that it keeps, one bit each
+  std::vector<sock_filter> filter;  // for its calls; empty: none
 };
 
 Result<int> start_command(const Command& command, const CommandBounds& bounds,

@@ -12,7 +12,7 @@
 namespace deadheat::process::sandbox {
 namespace {
 
-// The kernel's own list, "12 15 99 "; as much of it as fits: the rest comes in the next round.
+// The kernel's own list, "12 15 99 "; as much as fits: the rest comes in the next round.
 void kill_children() {
   char buffer[4096];
   const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
@@ -23,7 +23,7 @@ void kill_children() {
   char* at = buffer;
   for (char* end = nullptr;; at = end) {
     const long pid = std::strtol(at, &end, 10);
-    if (end == at || *end == '\0') return;  // a number that was cut is not one
+    if (end == at || *end == '\0') return;  // a truncated number is invalid
     ::kill(static_cast<pid_t>(pid), SIGKILL);
   }
 }

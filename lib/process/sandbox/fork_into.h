@@ -12,8 +12,8 @@
 
 namespace deadheat::process::sandbox {
 
-// Not the library's: that one cannot; its locks are safe because the tool forks from its only
-// thread. Returns as fork does; `handle` gets the child's pidfd.
+// The library's fork cannot do this. Its locks are safe because the tool forks from its only
+// thread. Returns like fork; `handle` receives the child's pidfd.
 inline pid_t fork_into(uint64_t flags, int& handle) {
   clone_args arguments = {};
   arguments.flags = flags | CLONE_PIDFD;

@@ -33,7 +33,7 @@ bool setting_is(const char* path, std::string_view value) {
   return text && trim(text.value()) == value;
 }
 
-// Root of a user namespace (rootless containers) is root for nobody else's files.
+// Root of a user namespace (rootless containers) is not root for other users' files.
 bool in_first_user_namespace() {
   const auto map = read_file("/proc/self/uid_map");
   if (!map) return true;  // a kernel without user namespaces

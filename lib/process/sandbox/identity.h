@@ -9,15 +9,15 @@
 
 namespace deadheat::process::sandbox {
 
-// Root of the machine that may mount. Root of a container often may not.
+// Root of the machine, with the right to mount. Root of a container often lacks it.
 bool may_mount();
 
-// In a new user namespace: the user and group that the caller was outside, and no other.
+// In a new user namespace: maps the caller's former user and group, and no other.
 Status map_own_identity(uid_t user, gid_t group);
 
-// Why the kernel refused namespaces, and what can be done.
+// Why the kernel refused namespaces, and what the user can do.
 Error namespaces_error(int error_number, bool user_namespace);
-// The setting that keeps users from namespaces, if one does; else empty.
+// The setting that prevents users from creating namespaces, if one does; otherwise empty.
 std::string user_namespace_obstacle();
 
 }  // namespace deadheat::process::sandbox

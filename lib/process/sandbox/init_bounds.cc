@@ -14,8 +14,8 @@
 
 namespace deadheat::process::sandbox {
 
-// Init is a copy of the tool, with all that it has open: other sandboxes' pipes, which would not
-// close with the tool, and whatever a user of this library has.
+// Init is a copy of the tool with all its descriptors: other sandboxes' pipes, which would then not
+// close with the tool, and whatever a user of this library has open.
 void close_others(const InitRequest& request) {
   std::vector<int> kept = request.options->descriptors;
   kept.insert(kept.end(), {request.alive, request.ready, request.bytes, STDERR_FILENO,
@@ -40,7 +40,7 @@ void close_others(const InitRequest& request) {
 
 namespace {
 
-// When memory is short, the command goes before anybody else of the machine.
+// When memory is short, the command is killed before any other process of the machine.
 void be_first_to_go() {
   const ScopedFd file(::open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC));
   [[maybe_unused]] const ssize_t ignored = ::write(file.get(), "800", 3);
@@ -51,7 +51,7 @@ void be_first_to_go() {
 Status enter_namespaces(const InitRequest& request) {
   if (request.user_namespace) {
     if (Status done = map_own_identity(request.user, request.group); !done) return done.error();
-    // Where that fails, the call filter still keeps the command from making one.
+    // If this fails, the call filter still prevents the command from creating one.
     if (!request.options->allow.has(Permission::kNamespaces)) forbid_user_namespaces();
   }
   be_first_to_go();
@@ -60,7 +60,7 @@ Status enter_namespaces(const InitRequest& request) {
          {&request.of_command->network, &request.of_command->objects, &request.of_command->names})
       if (one->valid() && ::setns(one->get(), 0) != 0)
         return Error{std::string("cannot enter its namespaces: ") + std::strerror(errno), ""};
-  ::unshare(CLONE_NEWCGROUP);  // where its group lies on the machine is nobody's business
+  ::unshare(CLONE_NEWCGROUP);  // hides the location of its group on the machine
   return Ok{};
 }
 

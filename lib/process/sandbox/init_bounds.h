@@ -1,4 +1,4 @@
-// What the sandbox's first process and the commands that it starts are cut off from.
+// The restrictions of the sandbox's first process and of the commands that it starts.
 #pragma once
 
 #include "lib/base/result.h"
@@ -7,11 +7,11 @@
 
 namespace deadheat::process::sandbox {
 
-// All descriptors that neither the request nor the body needs. Standard error stays, for last
-// words.
+// All descriptors that neither the request nor the body needs. Standard error stays open for final
+// messages.
 void close_others(const InitRequest& request);
 
-// Those that the kernel did not put init into when it made it.
+// The namespaces into which the kernel did not put init at its creation.
 Status enter_namespaces(const InitRequest& request);
 
 CommandBounds bounds_of(const InitRequest& request);

@@ -15,15 +15,15 @@ namespace {
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
-// Nothing can be broken through these. Disks and the like are not there.
+// Harmless devices. Disks and similar devices are absent.
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
-// Settings of the whole machine that its root may change.
+// Machine-wide settings that its root may change.
 constexpr const char* kReadOnly[] = {
     "/proc/sys", "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus",
     "/proc/fs",  "/proc/asound",        "/proc/mtrr", "/proc/pressure"};
 
-// Secrets of the whole machine: its memory, keys, log and firmware, and doors into its drivers.
+// Machine-wide secrets: its memory, keys, log and firmware, and interfaces of its drivers.
 constexpr const char* kHidden[] = {
     "/proc/kcore",       "/proc/keys",          "/proc/key-users",      "/proc/kmsg",
     "/proc/kpagecount",  "/proc/kpageflags",    "/proc/kpagecgroup",    "/proc/vmallocinfo",
@@ -32,7 +32,7 @@ constexpr const char* kHidden[] = {
     "/sys/kernel/debug", "/sys/kernel/tracing", "/sys/kernel/security", "/sys/fs/bpf",
     "/sys/fs/cgroup",    "/sys/fs/pstore"};
 
-// An empty file or folder in its place; true where there is nothing to hide.
+// Covers it with an empty file or folder; true if there is nothing to hide.
 bool hide(const std::string& root, const std::string& path) {
   struct stat info = {};
   if (::stat(path.c_str(), &info) != 0) return true;
@@ -89,7 +89,7 @@ bool make_read_only(const std::string& mounted, bool devices) {
   attributes.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | (devices ? 0 : MOUNT_ATTR_NODEV);
   if (::mount_setattr(AT_FDCWD, mounted.c_str(), AT_RECURSIVE, &attributes, sizeof attributes) == 0)
     return true;
-  // Before Linux 5.12: the top one alone, with the flags that may not be taken away.
+  // Before Linux 5.12: only the topmost mount, with the flags that must be preserved.
   const unsigned long flags =
       MS_BIND | MS_REMOUNT | MS_RDONLY | (devices ? kQuiet & ~MS_NODEV : kQuiet);
   return ::mount(nullptr, mounted.c_str(), nullptr, flags, nullptr) == 0;

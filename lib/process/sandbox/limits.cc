@@ -23,8 +23,8 @@ namespace {
 constexpr std::string_view kPrefix = "deadheat-";
 std::atomic<uint32_t> next_number{0};
 
-// The folder of the caller's own group, where another can be made; empty if there is none. The
-// first version of groups has a tree for each controller; the second has one for all.
+// The folder of the caller's own group, if a group can be created there; otherwise empty. Version 1
+// of control groups has one tree per controller, version 2 has one for all.
 std::string own_group(std::string_view controller) {
   const auto own = read_file("/proc/self/cgroup");
   if (!own) return "";
@@ -39,7 +39,7 @@ std::string own_group(std::string_view controller) {
   return any;
 }
 
-// Groups of tools that are no more; one that still has members cannot be removed and stays.
+// Groups of tools that have ended; a group with members cannot be removed and stays.
 void remove_stale(const std::string& parent) {
   DIR* folder = ::opendir(parent.c_str());
   while (const dirent* entry = folder == nullptr ? nullptr : ::readdir(folder)) {
@@ -58,7 +58,7 @@ uint64_t half_of_memory() {
                                  : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) / 2;
 }
 
-// Never raises what the caller has.
+// Never raises the caller's limit.
 bool lower(__rlimit_resource what, uint64_t most) {
   rlimit limit = {};
   ::getrlimit(what, &limit);
@@ -118,7 +118,7 @@ bool ControlGroup::enter() const { return valid() && ::write(members_.get(), "0"
 ResourceLimits::ResourceLimits(const Bounds& bounds, bool user_namespace)
     : bounds_(bounds), user_namespace_(user_namespace) {
   if (bounds_.memory == 0) bounds_.memory = half_of_memory();
-  // In the second version of groups both bounds belong to one group: a process has only one.
+  // In version 2 both bounds belong to one group: a process has only one.
   if (bounds_.processes != 0) {
     processes_ = ControlGroup("pids");
     counts_processes_ = processes_.set("pids.max", bounds_.processes);
@@ -152,7 +152,7 @@ bool ResourceLimits::memory_reached() const {
 }
 
 uint32_t count_processes() {
-  struct Entry {  // as getdents64 writes it
+  struct Entry {  // as written by getdents64
     uint64_t inode;
     int64_t next;
     uint16_t size;

@@ -1,8 +1,8 @@
-// How many processes a sandbox may hold and how much memory they may use.
+// Limits the number of a sandbox's processes and their memory.
 //
-// Processes: by a control group of its own where there is one to be had, in a user namespace by its
-// own process count, else by looking every few milliseconds and ending all of it. Memory: by a
-// control group; else each process for itself (RLIMIT_DATA), which several together can pass.
+// Processes: by a control group if one is available, in a user namespace by its own process count,
+// otherwise by checking every few milliseconds and ending the whole sandbox. Memory: by a control
+// group, otherwise per process (RLIMIT_DATA), which several processes together can exceed.
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ struct Bounds {
   uint64_t memory = 0;     // bytes; 0: half of the machine's
 };
 
-// A control group that was made below the caller's own. It goes with the object; what a killed tool
-// left is removed by the next one.
+// A control group created below the caller's own. It is removed with the object; the next tool
+// removes one that a killed tool left behind.
 class ControlGroup {
  public:
   ControlGroup() = default;
-  // `controller` as the first version of groups names it. Without one to be had, it is not valid().
+  // `controller` has its version 1 name. If none is available, the object is not valid().
   explicit ControlGroup(std::string_view controller);
   ControlGroup(ControlGroup&& other) noexcept { *this = std::move(other); }
   ControlGroup& operator=(ControlGroup&& other) noexcept;
@@ -31,7 +31,7 @@ class ControlGroup {
   bool valid() const { return members_.valid(); }
   int descriptor() const { return members_.get(); }
   bool set(const char* file, uint64_t value) const;
-  // The number after `key` in `file`; 0: none.
+  // The number after `key` in `file`; 0 if absent.
   uint64_t count(const char* file, std::string_view key) const;
   bool enter() const;  // the caller
 
@@ -46,13 +46,13 @@ class ResourceLimits {
   ResourceLimits() = default;
   ResourceLimits(const Bounds& bounds, bool user_namespace);
 
-  // By the sandbox's first process. False: nothing but a watch limits its processes.
+  // Called by the sandbox's first process. False: only a watch limits its processes.
   bool apply() const;
-  // Only control groups say.
+  // Only control groups report this.
   bool processes_reached() const;
   bool memory_reached() const;
   uint64_t memory() const { return bounds_.memory; }
-  // That apply() needs; -1: none.
+  // Required by apply(); -1: none.
   int process_group() const { return processes_.descriptor(); }
   int memory_group() const { return memory_.descriptor(); }
 
@@ -62,7 +62,7 @@ class ResourceLimits {
   ControlGroup processes_, memory_;
 };
 
-// Processes that /proc shows. No allocation: called from a signal handler.
+// The number of processes in /proc. No allocation: called from a signal handler.
 uint32_t count_processes();
 
 }  // namespace deadheat::process::sandbox

@@ -12,7 +12,7 @@
 namespace deadheat::process::sandbox {
 namespace {
 
-// What the kernel shows of itself. Others are treated as files: an overlay that fails is told.
+// The kernel's own interfaces. Other types are treated as files: a failing overlay is reported.
 constexpr std::array<std::string_view, 22> kKernelTypes = {
     "autofs",    "binfmt_misc", "bpf",      "cgroup",   "cgroup2", "configfs",
     "debugfs",   "devpts",      "devtmpfs", "efivarfs", "fusectl", "hugetlbfs",
@@ -78,7 +78,7 @@ std::vector<HostMount> visible_mounts(const std::vector<HostMount>& all) {
     struct statx seen = {};
     const int flags = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT;
     if (::statx(AT_FDCWD, mount.point.c_str(), flags, STATX_MNT_ID, &seen) != 0) continue;
-    // Kernels before 5.8 do not say: then the later one of two at the same point wins.
+    // Kernels before 5.8 do not report the id: then the later of two mounts at one point wins.
     if ((seen.stx_mask & STATX_MNT_ID) != 0 && seen.stx_mnt_id != mount.id) continue;
     std::erase_if(visible, [&](const HostMount& other) { return other.point == mount.point; });
     visible.push_back(mount);

@@ -1,4 +1,4 @@
-// Which of the machine's mounts a sandbox has to cover.
+// Finds the machine's mounts that a sandbox has to cover.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +15,18 @@ struct HostMount {
   friend bool operator==(const HostMount&, const HostMount&) = default;
 };
 
-// The text of /proc/self/mountinfo; lines that do not look like one are left out.
+// Parses the text of /proc/self/mountinfo; malformed lines are skipped.
 std::vector<HostMount> parse_mount_table(std::string_view text);
 
-// Those that hold files of the user: neither kernel interfaces by type, nor anything at or below
-// /proc, /sys and /dev, which a sandbox has its own of. Sorted: a mount comes after those that it
-// lies in.
+// The mounts that hold the user's files: neither kernel interfaces by type, nor anything at or
+// below /proc, /sys and /dev, which a sandbox replaces. Sorted: a mount comes after those that
+// contain it.
 std::vector<HostMount> real_mounts(const std::vector<HostMount>& all);
 
-// Mounts that another one covers cannot be reached by name; this leaves them out.
+// Drops mounts that another one covers, since they cannot be reached by name.
 std::vector<HostMount> visible_mounts(const std::vector<HostMount>& all);
 
-// "path" is `folder` or lies in it.
+// Whether `path` is `folder` or is inside it.
 bool lies_in(std::string_view path, std::string_view folder);
 
 }  // namespace deadheat::process::sandbox

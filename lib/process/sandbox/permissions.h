@@ -1,5 +1,5 @@
-// What a command in a sandbox may do beyond what ordinary programs need. Nothing of it is given
-// unless the user names it (`--allow`); a recording's own wishes never count.
+// What a command in a sandbox may do beyond what ordinary programs need. Nothing is granted unless
+// the user names it (`--allow`); what a recording lists never counts.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ enum class Permission : uint32_t {
   kNamespaces = 2,  // its own mounts and namespaces, in a user namespace
   kNetwork = 4,     // interfaces, routes, packet filters and raw packets of its own network
   kKeys = 8,        // the kernel's keyrings, which are the machine's
-  kIoUring = 16,    // io_uring, which no recorder sees
-  kMachine = 32,    // all that root may: such a command can reach the machine
+  kIoUring = 16,    // io_uring, which no recorder observes
+  kMachine = 32,    // everything that root may do: such a command can reach the machine
 };
 
 class Permissions {
@@ -35,7 +35,7 @@ class Permissions {
 
 // "setuid", "namespaces" ...; also the words that the command line accepts.
 const std::vector<std::string>& permission_names();
-// Each of them one of permission_names().
+// Each word must be one of permission_names().
 Result<Permissions> parse_permissions(const std::vector<std::string>& words);
 
 }  // namespace deadheat::process::sandbox

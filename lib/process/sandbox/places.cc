@@ -28,7 +28,7 @@ std::string joined(const std::string& folder, std::string_view name) {
   return (folder == "/" ? "/" : folder + "/") + std::string(name);
 }
 
-// Like the machine's: the topmost folder of an overlay's layers gives mode and owner.
+// Like the machine's: the topmost folder of an overlay's layers determines mode and owner.
 void make_folders(const std::string& base, const std::string& path) {
   for (size_t at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
     const std::string folder = path.substr(0, at), made = base + folder;
@@ -71,7 +71,7 @@ class Chooser {
       if (mount.point == "/") continue;
       if (is_folder(mount.point)) {
         if (!request_.split) add(mount.point, {mount.point});
-      } else {  // a single file, as containers mount /etc/hosts: a copy takes its place
+      } else {  // a single file, as when containers mount /etc/hosts: replaced by a copy
         make_folders(request_.skeleton, mount.point);
         copy_small_file(mount.point, request_.skeleton + mount.point);
       }
@@ -99,8 +99,8 @@ class Chooser {
     places_.push_back({point, std::move(all)});
   }
 
-  // Only "/" is an overlay over the skeleton; the folders in it that hold mounts are part of that
-  // one.
+  // Only "/" is an overlay over the skeleton; folders in it that contain mounts are part of that
+  // overlay.
   void split(const std::string& folder) {
     if (folder == "/") add("/", {request_.skeleton});
     const std::string copy = folder == "/" ? request_.skeleton : request_.skeleton + folder;
@@ -126,7 +126,7 @@ class Chooser {
     ::chmod(copy.c_str(), writable ? 0755 : 0555);
   }
 
-  // Not if it is somewhere that is no overlay, or one already.
+  // Unless it is in a place that is no overlay, or already is one.
   void of_others(const std::string& folder) {
     struct stat info = {};
     if (!is_folder(folder) || ::stat(folder.c_str(), &info) != 0 || info.st_uid == ::geteuid() ||

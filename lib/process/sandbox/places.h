@@ -1,4 +1,4 @@
-// Where overlays are laid, and over what.
+// Decides where overlays are mounted, and over what.
 #pragma once
 
 #include <string>
@@ -19,18 +19,18 @@ struct PlacesRequest {
   std::vector<HostMount> mounts;    // all that are visible
   std::vector<std::string> layers;  // laid over the machine's files, first on top
   std::string skeleton;             // an empty folder of ours
-  // Without root the kernel lets nobody look below a mount: a folder that holds mounts cannot be
-  // under an overlay. Such folders are made anew in the skeleton, and each folder in them gets an
-  // overlay of its own. What is lost: a rename between two of those fails with EXDEV, as between
-  // file systems.
+  // Without root the kernel hides what is below a mount: a folder that contains mounts cannot be
+  // under an overlay. Such folders are recreated in the skeleton, and each folder in them gets its
+  // own overlay. The cost: a rename between two of those fails with EXDEV, as between file
+  // systems.
   bool split = false;
-  // With split: folders of other users in which one may write. An overlay cannot copy a folder
-  // whose owner the namespace does not know (EOVERFLOW at the first change in it), so these get one
-  // of their own.
+  // With split: writable folders of other users. An overlay cannot copy a folder whose owner is
+  // not mapped in the namespace (EOVERFLOW at the first change in it), so these get their own
+  // overlays.
   std::vector<std::string> others;
 };
 
-// In the order in which they have to be mounted; "/" first.
+// In mounting order; "/" first.
 Result<std::vector<Place>> choose_places(const PlacesRequest& request);
 
 }  // namespace deadheat::process::sandbox

@@ -31,7 +31,7 @@ namespace deadheat::process::sandbox {
 
 namespace {
 
-// Of the sandbox's first process; the others begin with it or, for root, with the command.
+// For the sandbox's first process; the others begin with it or, for root, with the command.
 constexpr uint64_t kOuterNamespaces = CLONE_NEWNS | CLONE_NEWPID;
 
 std::string read_to_end(int fd) {
@@ -50,7 +50,7 @@ std::string read_from_start(int fd) {
   return read_to_end(fd);
 }
 
-// A tmpfs has had `user.` attributes, which an overlay without root needs, since Linux 6.6.
+// tmpfs supports `user.` attributes, which an overlay without root needs, since Linux 6.6.
 bool tmpfs_is_enough(bool user_namespace) {
   utsname name = {};
   int major = 0, minor = 0;
@@ -143,8 +143,8 @@ Status Sandbox::State::read_answer(const std::string& answer) {
   return error;
 }
 
-// Root's commands get a user namespace of their own, since root's own capabilities reach the
-// machine. Not with the machine's network: whoever is not its root cannot use ports below 1024.
+// Root's commands get their own user namespace, since root's own capabilities reach the machine.
+// Not with the machine's network: only the machine's root can use ports below 1024 there.
 uint64_t Sandbox::State::choose_namespaces() {
   of_command.reset();
   const uint64_t network = options.host_network ? 0 : CLONE_NEWNET;
@@ -234,7 +234,7 @@ Status Sandbox::start(Body body) {
                                state.user_namespace);
   Status started = state.start_once(body, state.choose_namespaces());
   if (started || !state.options.in_place) return started;
-  // The real files and no namespaces: that works everywhere.
+  // The real files and no namespaces: this works everywhere.
   state.problems.push_back("its processes are not kept apart: " + started.error().message);
   return state.start_once(body, 0);
 }
@@ -244,7 +244,7 @@ int Sandbox::init_pid() const { return state_->pid; }
 
 void Sandbox::kill() {
   if (state_->pid <= 0) return;
-  // Without namespaces init has to end the others itself.
+  // Without namespaces init has to end the other processes itself.
   state_->send(state_->namespaces ? SIGKILL : SIGTERM);
 }
 

@@ -29,7 +29,7 @@
 namespace deadheat::process::sandbox {
 namespace {
 
-constexpr int64_t kWatchNs = 20'000'000;  // between looks, where only a watch limits the processes
+constexpr int64_t kWatchNs = 20'000'000;  // between checks, if only a watch limits the processes
 constexpr int64_t kSecondNs = 1'000'000'000;
 
 int64_t now_ns() {
@@ -38,24 +38,24 @@ int64_t now_ns() {
   return now.tv_sec * kSecondNs + now.tv_nsec;
 }
 
-// What the alarm's handler looks at; set before it can come.
+// Read by the alarm's handler; set before the alarm can arrive.
 struct Watch {
   InitReport* report = nullptr;
   pid_t self = 0;
   bool namespaces = true;
   int64_t deadline_ns = 0;      // 0: none
-  uint32_t most_processes = 0;  // 0: something better limits them
+  uint32_t most_processes = 0;  // 0: limited by other means
 } watch;
 
 [[noreturn]] void end_now() {
   if (!watch.namespaces) end_descendants();
-  ::_exit(1);  // the kernel ends the others of the namespace
+  ::_exit(1);  // the kernel ends the other processes of the namespace
 }
 
 // A process inside may send the same signals: only the clock and the count decide.
 void on_alarm(int) {
   const int before = errno;
-  if (::getpid() != watch.self) return;  // a child that has not executed yet
+  if (::getpid() != watch.self) return;  // a child before its exec
   if (watch.deadline_ns != 0 && now_ns() >= watch.deadline_ns) {
     watch.report->timed_out = true;
     end_now();
@@ -67,7 +67,7 @@ void on_alarm(int) {
   errno = before;
 }
 
-// Only without namespaces, where nobody else ends the descendants.
+// Only without namespaces, where the kernel does not end the descendants.
 void on_end(int) {
   if (::getpid() == watch.self) end_now();
 }
@@ -76,7 +76,7 @@ void set_alarm(const InitRequest& request, bool limited) {
   watch = {request.report, ::getpid(), request.namespaces, 0, 0};
   const double timeout_s = request.options->timeout_s;
   if (timeout_s > 0) watch.deadline_ns = now_ns() + std::llround(timeout_s * kSecondNs);
-  // Without namespaces /proc shows all processes of the machine, and there is nothing to count.
+  // Without namespaces /proc shows all processes of the machine, so counting is meaningless.
   if (!limited && request.namespaces) watch.most_processes = request.options->most_processes;
   if (!request.namespaces) {
     struct sigaction end = {};
@@ -93,7 +93,7 @@ void set_alarm(const InitRequest& request, bool limited) {
   itimerspec when = {};
   const int64_t first = watch.most_processes != 0 ? now_ns() + kWatchNs : watch.deadline_ns;
   when.it_value = {first / kSecondNs, first % kSecondNs};
-  // Again and again: a first alarm may fall between fork and exec of somebody who blocks it.
+  // Repeats: a first alarm may come between fork and exec of a process that blocks it.
   when.it_interval = {0, kWatchNs};
   ::timer_settime(timer, TIMER_ABSTIME, &when, nullptr);
 }
@@ -184,7 +184,7 @@ void make_parents(int base, const std::string& point) {
   ::mkdirat(base, point.substr(1).c_str(), 0755);
 }
 
-// All upper folders as one tree, which can be a layer of another sandbox.
+// Combines all upper folders into one tree, which can be a layer of another sandbox.
 bool keep(const std::vector<UpperFolder>& uppers, int folder) {
   for (const UpperFolder& upper : uppers) {
     ScopedFd to(::dup(folder));
@@ -214,7 +214,7 @@ void run_init(const InitRequest& request, const Sandbox::Body& body) {
   forget_the_tool(request);
   close_others(request);
   const SandboxOptions& options = *request.options;
-  // Before the old root goes. Nobody inside gets at it: init is not dumpable.
+  // Before the old root is left. No process inside can access it: init is not dumpable.
   const bool keeps = !options.keep_upper.empty() && !options.in_place;
   const ScopedFd kept(keeps ? ::open(options.keep_upper.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
                             : -1);

@@ -1,4 +1,4 @@
-// The sandbox's first process: what it does between its birth and the body, and after it.
+// The sandbox's first process: its work before and after the body.
 #pragma once
 
 #include <sys/types.h>
@@ -12,12 +12,12 @@
 
 namespace deadheat::process::sandbox {
 
-// A page that the tool and init both see.
+// A page shared by the tool and init.
 struct InitReport {
   std::atomic<bool> complete{false};  // the body returned, and its bytes are written
   std::atomic<bool> timed_out{false};
   std::atomic<bool> too_many{false};  // processes; the watch ended it
-  std::atomic<int> kept{0};           // errno of keeping the changed files
+  std::atomic<int> kept{0};           // errno of storing the changed files
 };
 
 struct InitRequest {
@@ -29,9 +29,9 @@ struct InitRequest {
   bool user_namespace = false;
   uid_t user = 0;  // outside
   gid_t group = 0;
-  std::string scratch;  // of this sandbox alone
-  int alive = -1;       // a pipe that closes when the tool is gone
-  int ready = -1;       // "K" and the problems, a line each; or "E", message, NUL, hint
+  std::string scratch;  // of this sandbox only
+  int alive = -1;       // a pipe that closes when the tool ends
+  int ready = -1;       // "K" and the problems, one line each; or "E", message, NUL, hint
   int bytes = -1;       // file for what the body returns
 };
 

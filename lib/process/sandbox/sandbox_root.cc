@@ -31,7 +31,7 @@ Error mount_error(const std::string& what, int number) {
   return {"cannot " + what + ": " + std::strerror(number), kInPlaceHint};
 }
 
-// A folder that is part of an overlay option: the kernel splits them at ':' and ','.
+// Escapes a folder in an overlay option: the kernel splits options at ':' and ','.
 std::string escaped(const std::string& path) {
   std::string out;
   for (const char c : path) {
@@ -110,9 +110,9 @@ class Builder {
          {new_root_, changed_, base_ + "/skeleton", base_ + "/layers", base_ + "/shm"})
       if (::mkdir(folder.c_str(), 0755) != 0 && errno != EEXIST)
         return errno_error("cannot make", folder, errno);
-    ::chmod((base_ + "/shm").c_str(), 01777);  // in this tmpfs: one limit holds for both
-    // The kernel refuses a lower folder inside another one, and a recording lies somewhere in "/":
-    // so copies.
+    ::chmod((base_ + "/shm").c_str(), 01777);  // in this tmpfs, so that one limit covers both
+    // The kernel refuses a lower folder inside another one, and a recording is somewhere in "/":
+    // hence copies.
     for (const std::string& layer : request_.layers) {
       layers_.push_back(base_ + "/layers/" + std::to_string(layers_.size()));
       ::mkdir(layers_.back().c_str(), 0755);
@@ -134,8 +134,8 @@ class Builder {
                      std::string("modprobe overlay; or ") + kInPlaceHint};
       return mount_error("lay an overlay over " + place.lowers.back(), failed);
     }
-    // File systems that cannot be below an overlay (vfat, too many overlays on each other) are at
-    // least safe.
+    // File systems that an overlay does not support as lower (vfat, too many stacked overlays) are
+    // at least protected.
     const bool bound =
         ::mount(place.lowers.back().c_str(), at.c_str(), nullptr, MS_BIND | MS_REC, nullptr) == 0;
     if (!bound || !make_read_only(at))
@@ -145,7 +145,7 @@ class Builder {
     return Ok{};
   }
 
-  // 0, or the error's number.
+  // Returns 0 or the errno.
   int overlay(const Place& place, const std::string& at) {
     const std::string own = changed_ + "/" + std::to_string(count_++);
     const std::string upper = own + "/upper", work = own + "/work";
@@ -158,7 +158,7 @@ class Builder {
       options += (options.back() == '=' ? "" : ":") + escaped(lower);
     options += ",upperdir=" + escaped(upper) + ",workdir=" + escaped(work) + ",xino=on";
     options += request_.user_namespace ? ",userxattr" : ",redirect_dir=on";
-    if (!request_.scratch.empty()) options += ",volatile";  // thrown away after a crash anyway
+    if (!request_.scratch.empty()) options += ",volatile";  // discarded after a crash anyway
     // A device node made inside must not work, and a program's rights end at the user's.
     const unsigned long flags = MS_NODEV | (request_.setuid ? 0 : MS_NOSUID);
     if (::mount("deadheat", at.c_str(), "overlay", flags, options.c_str()) != 0) return errno;
@@ -167,8 +167,8 @@ class Builder {
     return 0;
   }
 
-  // An overlay's top folder has the upper one's owner and mode. Without root the owner is always
-  // oneself: then what one may not do must be in the mode.
+  // An overlay's top folder has the upper folder's owner and mode. Without root the owner is always
+  // the user, so the mode must express what the user may not do.
   void like_the_lower_one(const Place& place, const std::string& upper) const {
     struct stat info = {};
     if (::stat(place.lowers.back().c_str(), &info) != 0) return;
@@ -185,8 +185,8 @@ class Builder {
   Status pivot() {
     if (::chdir(new_root_.c_str()) != 0 || ::syscall(SYS_pivot_root, ".", ".") != 0)
       return mount_error("change the root", errno);
-    // The old tree now lies on top of the new one at "."; this takes it away, unless something
-    // still uses it.
+    // The old tree is now on top of the new one at "."; this detaches it, unless it is still in
+    // use.
     if (::umount2(".", MNT_DETACH) != 0) return mount_error("leave the old root", errno);
     if (::chdir("/") != 0) return mount_error("enter the new root", errno);
     return Ok{};

@@ -1,10 +1,10 @@
 // The file system that a sandboxed command sees: an overlay over every real mount of the machine,
-// its own /proc, /dev and /sys. Built by the sandbox's first process in a mount namespace of its
-// own.
+// and its own /proc, /dev and /sys. The sandbox's first process builds it in its own mount
+// namespace.
 //
-// Invariant: below the new root nothing leads to a writable file of the machine, to its devices
-// other than the harmless ones, or to its sockets (an overlay's socket is another inode than the
-// one that a server listens on).
+// Invariant: nothing below the new root leads to a writable file of the machine, to its devices
+// other than the harmless ones, or to its sockets (an overlay's socket is a different inode from
+// the one that a server listens on).
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ struct RootRequest {
   bool user_namespace =
       false;  // without root: `user.` attributes, and folders that hold mounts are made anew
   bool own_network = true;
-  bool setuid = false;  // programs that have more rights than their user get them
+  bool setuid = false;  // set-user-id programs get their rights
   std::string scratch;  // for changed files; empty: a tmpfs
   std::vector<std::string> layers;
   uint64_t most_bytes = 0;
@@ -33,11 +33,11 @@ struct SandboxRoot {
   std::vector<std::string> problems;  // what could not be isolated
 };
 
-// Makes it the root of the calling process. Nothing of the old tree can be reached by name
-// afterwards.
+// Makes it the root of the calling process. Afterwards nothing of the old tree can be reached by
+// name.
 Result<SandboxRoot> enter_new_root(const RootRequest& request);
 
-// For a command that is to change the real files: only /proc is new.
+// For a command that changes the real files: only /proc is new.
 Result<SandboxRoot> enter_own_proc();
 
 }  // namespace deadheat::process::sandbox

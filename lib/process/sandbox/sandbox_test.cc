@@ -1,5 +1,5 @@
-// Sandboxes as the tool uses them. What a hostile command may try from the command line is in
-// tests/process/escape_test.py.
+// Sandboxes as the tool uses them. tests/process/escape_test.py tests what a hostile command may
+// try from the command line.
 #include "lib/process/sandbox/sandbox.h"
 
 #include <fcntl.h>
@@ -28,7 +28,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr uid_t kSomebody = 12345;  // nobody's number
+constexpr uid_t kSomebody = 12345;  // an unused user id
 
 class SandboxTest : public ::testing::TestWithParam<bool> {
  protected:
@@ -43,7 +43,7 @@ class SandboxTest : public ::testing::TestWithParam<bool> {
     fs::remove_all(folder_, error);
   }
 
-  // The test's body in a process of its own, as root or as somebody else.
+  // Runs the test's body in its own process, as root or as another user.
   template <typename Test>
   void as_parameter_says(Test test) {
     if (GetParam() && ::geteuid() == 0) {
@@ -87,7 +87,7 @@ class SandboxTest : public ::testing::TestWithParam<bool> {
     return command;
   }
 
-  // Runs it; `said` is what it printed.
+  // Runs a command; `said` receives its output.
   static SandboxResult run(const Command& given, const SandboxOptions& options,
                            std::string* said = nullptr) {
     const ScopedFd out(::memfd_create("out", MFD_CLOEXEC));
@@ -120,7 +120,7 @@ TEST_P(SandboxTest, BringsBackWhatTheBodyReturned) {
   as_parameter_says([] {
     auto sandbox = Sandbox::create({});
     ASSERT_TRUE(sandbox);
-    const std::string large(3'000'000, 'x');  // more than a pipe holds
+    const std::string large(3'000'000, 'x');  // more than a pipe can hold
     ASSERT_TRUE(sandbox->start([&](Inside&) { return large + std::to_string(::getpid()); }));
     auto result = sandbox->finish();
     ASSERT_TRUE(result);
@@ -249,7 +249,7 @@ TEST_P(SandboxTest, KillEndsAllOfIt) {
     auto result = sandbox->finish();
     ASSERT_TRUE(result);
     EXPECT_EQ(result->signal, SIGKILL);
-    // Whoever was in it held the pipe.
+    // Every process in it held the pipe.
     while (::read(in.get(), &byte, 1) > 0) {
     }
     pollfd end = {in.get(), POLLIN, 0};
@@ -344,7 +344,7 @@ TEST_P(SandboxTest, HasNoWayToTheMachinesSockets) {
       return started ? sandbox->finish()->bytes : started.error().message;
     };
     EXPECT_EQ(connects(false), std::to_string(ECONNREFUSED));
-    EXPECT_EQ(connects(true), "0");  // the test can fail
+    EXPECT_EQ(connects(true), "0");  // checks that the test can fail
   });
 }
 

@@ -22,7 +22,7 @@
 namespace deadheat::process::sandbox {
 namespace {
 
-// overlay.origin points at an inode of the folder's own machine and is left out.
+// overlay.origin refers to an inode of the original machine and is omitted.
 bool is_kept(std::string_view name) {
   return name == "trusted.overlay.opaque" || name == "trusted.overlay.redirect" ||
          name == "user.overlay.opaque" || name == "user.overlay.redirect" ||
@@ -44,7 +44,7 @@ void copy_attributes(int from, int to) {
 
 void copy_meta(int from, int to, const struct stat& info) {
   copy_attributes(from, to);
-  // As another user than root this fails, and everything in the folder is his own anyway.
+  // For users other than root this fails, but then everything in the folder is theirs anyway.
   [[maybe_unused]] const int ignored = ::fchown(to, info.st_uid, info.st_gid);
   ::fchmod(to, info.st_mode & 07777);
   const std::array<timespec, 2> times = {info.st_atim, info.st_mtim};
@@ -53,7 +53,7 @@ void copy_meta(int from, int to, const struct stat& info) {
 
 Status copy_bytes(int from, int to, const struct stat& info, const std::string& path) {
   off_t at = 0;
-  while (at < info.st_size) {  // holes stay holes: a sparse file must not fill a tmpfs
+  while (at < info.st_size) {  // preserves holes: a sparse file must not fill a tmpfs
     const off_t data = ::lseek(from, at, SEEK_DATA);
     if (data < 0) break;
     off_t end = ::lseek(from, data, SEEK_HOLE);
@@ -62,7 +62,7 @@ Status copy_bytes(int from, int to, const struct stat& info, const std::string& 
     for (at = data; at < end;) {
       const ssize_t done = ::sendfile(to, from, &at, static_cast<size_t>(end - at));
       if (done < 0) return errno_error("cannot copy", path, errno);
-      if (done == 0) end = at;  // it became shorter meanwhile
+      if (done == 0) end = at;  // it was truncated meanwhile
     }
   }
   if (::ftruncate(to, info.st_size) != 0) return errno_error("cannot write", path, errno);

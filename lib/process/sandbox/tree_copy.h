@@ -1,5 +1,5 @@
-// Copies a folder's content with everything that an overlay keeps in it: whiteouts (character
-// devices 0:0), marks of opaque and moved folders, modes, owners where allowed, times.
+// Copies a folder's contents with all the metadata that an overlay stores in it: whiteouts
+// (character devices 0:0), marks of opaque and moved folders, modes, owners where allowed, times.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace deadheat::process::sandbox {
 
-// Into `to`, on top of what is there. Sockets and pipes come as empty ones; other devices are left
-// out.
+// Into `to`, on top of its contents. Sockets and pipes are created empty; other devices are
+// omitted.
 Status copy_tree(int from, int to, const std::string& where);
 
 }  // namespace deadheat::process::sandbox

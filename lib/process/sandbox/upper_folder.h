@@ -1,4 +1,4 @@
-// What a sandboxed command changed below one mount of the machine: an overlay's upper folder.
+// The changes of a sandboxed command below one mount of the machine: an overlay's upper folder.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 namespace deadheat::process::sandbox {
 
 struct UpperFolder {
-  std::string point;  // where it is laid over: "/", "/home"
+  std::string point;  // where it is mounted: "/", "/home"
   ScopedFd folder;
 };
 

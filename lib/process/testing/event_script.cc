@@ -181,7 +181,7 @@ Examined::Examined(const EventScript& script, const races::RaceOptions& options)
       found(races::find_races(recording, model, graph, options)) {}
 
 uint32_t Examined::node(uint32_t event) const {
-  // Ends are never moved, so they tell which event it is.
+  // Ends never move, so they identify the event.
   for (uint32_t i = 0; i < model.nodes.size(); i++)
     if (recording.events()[model.nodes[i].event].head().end == 2 * kStep * (event + 1)) return i;
   return ~0u;

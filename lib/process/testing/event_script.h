@@ -1,4 +1,4 @@
-// Recordings written by hand, for tests: one line a call, in recorded order.
+// Hand-written recordings for tests: one line per call, in recorded order.
 #pragma once
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ class EventScript {
     uint16_t type = 0, argument = 0;
     std::string bytes;
   };
-  // Each returns the event's number. The next one begins when it has ended.
+  // Each returns the event's number. The next event begins after it has ended.
   uint32_t call(int task, std::string_view name, std::vector<uint64_t> arguments, int64_t result,
                 std::vector<Extra> extra = {});
   uint32_t fork(int parent, int child, uint64_t share = 0);
@@ -42,7 +42,7 @@ class EventScript {
   uint32_t lock(int task, int descriptor, int type, uint64_t begin, uint64_t length,
                 int64_t result = 0);
 
-  // The latest event waited: it began before all that came after `since`.
+  // The latest event waited: it began before everything after `since`.
   EventScript& began_before(uint32_t since);
   void in_process(int task, int process) { processes_.emplace_back(task, process); }
 
@@ -59,13 +59,13 @@ class EventScript {
 
 std::string socket_address(int port);
 std::string socket_address(const std::string& path);
-// A script's model, graph and races, and questions about them by event number.
+// A script's model, graph and races, with queries by event number.
 struct Examined {
   explicit Examined(const EventScript& script, const races::RaceOptions& options = {});
 
   uint32_t node(uint32_t event) const;  // ~0u: none
   bool ordered(uint32_t first, uint32_t second) const;
-  // A race of exactly these events (in any order) on an object of that name, empty: of any.
+  // Whether exactly these events race (in any order) on an object with that name; empty: on any.
   bool races(std::initializer_list<uint32_t> events, std::string_view object = "") const;
   // Any load-store race between the two.
   std::string text() const;  // all races
@@ -76,7 +76,7 @@ struct Examined {
   races::ProcessRaces found;
 };
 
-// Two children of one parent, which know nothing of each other: 2 and 3.
+// Two unordered children of one parent: 2 and 3.
 struct Two : EventScript {
   Two() {
     fork(1, 2);

@@ -1,4 +1,4 @@
-// A run of a campaign's, between its start and its judgement.
+// A campaign's run between its start and its judgement.
 #pragma once
 
 #include <poll.h>

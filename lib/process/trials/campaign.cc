@@ -30,7 +30,7 @@ Campaign::Campaign(const Target& target, const std::string& work, const Validate
   forget_unfinished();
 }
 
-// Runs that a kill cut off; the next one gets a number that nobody has.
+// Removes runs that a kill cut off; the next run gets an unused number.
 void Campaign::forget_unfinished() {
   std::error_code failed;
   for (const fs::directory_entry& entry : fs::directory_iterator(work_, failed)) {
@@ -94,8 +94,8 @@ Result<std::optional<Campaign::Shown>> Campaign::look_at(const Active& active,
   return std::optional<Shown>(Shown{std::move(*outcome), std::move(*words)});
 }
 
-// A serial run shows which orders are harmless, unless it fails itself: then the order is what did
-// it.
+// A serial run shows which orders are harmless, unless it fails itself: then its order is the
+// cause.
 void Campaign::note_reference(Shown shown, bool serial) {
   References& references = out_.references;
   references.note(shown.words, serial);
@@ -130,7 +130,7 @@ Status Campaign::finish_reference(Active& active, const replay::RunReport& repor
   return Ok{};
 }
 
-// Also when it was cut off: its sandbox says that it was lost.
+// Also for runs that were cut off: their sandbox reports that it was lost.
 Status Campaign::finish(confirm::Stage, confirm::Execution& execution, bool) {
   auto& active = static_cast<Active&>(execution);
   auto report = active.run.finish();
@@ -149,11 +149,11 @@ void Campaign::describe(confirm::Progress& progress) const {
 
 Status Campaign::run_all(confirm::Stage stage) {
   if (const Status run = engine_.run(stage, {this}); !run) return run;
-  // No time is left, or the user wants us to stop.
+  // No time is left, or the user wants to stop.
   for (const Job& job : jobs_)
     out_.not_run += job.kind == replay::RunKind::kReplay && job.look == Look::kFirst;
   jobs_.clear();
-  // Those of orders that failed are counted by leave_open().
+  // leave_open() counts those of failed orders.
   for (const auto& [index, open] : comparisons_) out_.not_run += !out_.results[index].ran;
   comparisons_.clear();
   return Ok{};
@@ -169,8 +169,8 @@ Status Campaign::run_references(const std::string& key) {
   if (references.complete) return Ok{};
   const bool begins = references.key.empty();
   references.key = key;
-  // With a checker beside it, a server is ended in good order: that its recording had to be cut off
-  // says nothing then.
+  // With a checker beside it, a server is ended normally: then it says nothing that its recording
+  // had to be cut off.
   if (begins && (target_.beside.empty() || !target_.recording->info().timed_out)) {
     auto recorded = outcome_of_recording(target_);
     if (!recorded) return recorded.error();

@@ -1,5 +1,5 @@
-// The confirmer of processes: runs of one recording. The references come first, then the branches,
-// each judged when it ends.
+// The confirmer of processes: runs of one recording. First the references, then the branches; each
+// run is judged when it ends.
 #pragma once
 
 #include <list>
@@ -21,7 +21,7 @@ class Campaign : public confirm::Confirmer {
   Campaign(const Target& target, const std::string& work, const ValidateOptions& options,
            confirm::Engine& engine, confirm::Progress& counted, Validation& out, KeptResults& kept);
 
-  // `key` names what they depend on; kept ones of that key are taken.
+  // `key` identifies what they depend on; stored references with that key are reused.
   Status run_references(const std::string& key);
   Status run_branches(const std::vector<size_t>& results);
 
@@ -31,23 +31,23 @@ class Campaign : public confirm::Confirmer {
   void describe(confirm::Progress& progress) const override;
 
  private:
-  // Why a branch is run: to see what it does; a second time, since it failed, for its recording; or
+  // Why a branch is run: to see its effect; a second time because it failed, for its recording; or
   // to compare it with the recorded order (comparison.h).
   enum class Look : uint8_t { kFirst, kAgain, kChanged, kRecorded };
-  // What is to be run: a reference, or a branch.
+  // A pending run: a reference or a branch.
   struct Job {
     replay::RunKind kind = replay::RunKind::kUndisturbed;
     replay::SerialPolicy policy = replay::SerialPolicy::kChildFirst;
     size_t result = 0;  // kReplay: index in Validation::results
     Look look = Look::kFirst;
   };
-  // A branch that ended, judged.
+  // A finished branch and its judgement.
   struct Judged {
     bool followed = false;
-    std::vector<judge::Difference> differences;  // that count
+    std::vector<judge::Difference> differences;  // those that count
     std::vector<judge::Difference> as_undisturbed;
   };
-  // What a run showed to the judges.
+  // The judges' view of a run.
   struct Shown {
     judge::Outcome outcome;
     CheckerWords words;
@@ -58,7 +58,7 @@ class Campaign : public confirm::Confirmer {
   races::Branch as_recorded(const races::Branch& branch) const;
   Status finish_reference(Active& active, const replay::RunReport& report);
   void note_reference(Shown shown, bool serial);
-  // What the run showed; nothing if we ended it, or the time was over before it was judged.
+  // The run's result; nothing if we ended it, or if time ran out before it was judged.
   Result<std::optional<Shown>> look_at(const Active& active, const replay::RunReport& report);
   Result<std::optional<Judged>> judge_branch(const Active& active, const replay::RunReport& report);
   Status finish_branch(Active& active, const replay::RunReport& report);
@@ -85,12 +85,12 @@ class Campaign : public confirm::Confirmer {
   confirm::Engine& engine_;
   Validation& out_;
   KeptResults& kept_;
-  std::list<Job> jobs_;                       // that wait for a slot
+  std::list<Job> jobs_;                       // waiting for a slot
   confirm::Progress& counted_;                // over all campaigns of the recording
   size_t number_ = 0;                         // of the next run's folder
   std::map<size_t, Comparison> comparisons_;  // by result; open ones
-  std::set<std::string> compared_;            // what broke: compared, or about to be
-  // What broke in a first run -> what of it the comparison has proven.
+  std::set<std::string> compared_;            // sets of differences compared, or about to be
+  // The differences in a first run -> those that the comparison has proven.
   std::map<std::string, std::vector<judge::Difference>> proven_;
 };
 

@@ -1,4 +1,4 @@
-// What becomes of a branch that has run.
+// Handles a branch after its run.
 #include <filesystem>
 
 #include "lib/base/file.h"
@@ -11,7 +11,7 @@ namespace deadheat::process::trials {
 
 namespace fs = std::filesystem;
 
-// The whole execution as a recording of its own: it starts where the first one did.
+// Stores the whole execution as a separate recording, with the original start.
 Status Campaign::keep_recording(const Active& active, const replay::RunReport& report) const {
   recording::RecordingInfo info = target_.recording->info();
   info.source = "ptrace";
@@ -20,7 +20,7 @@ Status Campaign::keep_recording(const Active& active, const replay::RunReport& r
   info.events = report.trace.events;
   info.status = report.trace.status;
   info.signal = report.trace.signal;
-  info.timed_out |= report.trace.timed_out;  // a server stays one, also if we ended it
+  info.timed_out |= report.trace.timed_out;  // a server is always one, even if we ended it
   if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
   const BranchResult& result = out_.results[active.job.result];
   const std::string folder =
@@ -47,7 +47,7 @@ Status Campaign::keep(const BranchResult& result) {
 Status Campaign::finish_again(Active& active, const replay::RunReport& report,
                               const Judged& judged) {
   BranchResult& result = out_.results[active.job.result];
-  if (!result.harmful()) {  // was refuted while this ran
+  if (!result.harmful()) {  // was refuted meanwhile
     std::error_code gone;
     fs::remove_all(active.folder, gone);
     return Ok{};
@@ -71,7 +71,7 @@ Result<std::optional<Campaign::Judged>> Campaign::judge_branch(const Active& act
                                                                const replay::RunReport& report) {
   if (report.lost && engine_.over()) return std::optional<Judged>();
   Judged judged;
-  // What fails for want of a peer is no harm.
+  // A failure caused by a missing peer is no harm.
   const bool alone = !report.trace.peers.empty();
   if (alone) note_missing_peer(report.trace.peers);
   judged.followed = report.replay.reached && !report.lost && !alone;
@@ -112,7 +112,7 @@ Status Campaign::finish_first(Active& active, const replay::RunReport& report, J
   result.live_from = report.replay.live_from;
   result.folder = active.folder;
   const bool breaks = !judged.differences.empty();
-  if (judged.followed && !breaks && options_.depth > 1)  // its execution is looked at later
+  if (judged.followed && !breaks && options_.depth > 1)  // its execution is examined later
     if (const Status kept = keep_recording(active, report); !kept) return kept;
   if (!breaks && !judged.as_undisturbed.empty() && is_flip(result.branch)) {
     compare(active.job.result, std::move(judged.as_undisturbed), true);
@@ -131,8 +131,8 @@ Status Campaign::finish_first(Active& active, const replay::RunReport& report, J
   return forget_folder(result);
 }
 
-// "Cannot happen" needs a proof: the replayer's, or a tighter race that sent the anchor's task
-// elsewhere. Without one the branch says nothing.
+// "Cannot happen" needs a proof: the replayer's, or a tighter race that diverted the anchor's task.
+// Without one the branch is inconclusive.
 void Campaign::did_not_happen(BranchResult& result, const replay::RunReport& report) const {
   const replay::ReplayReport& replay = report.replay;
   const bool alone = !report.trace.peers.empty();
@@ -192,15 +192,15 @@ void Campaign::compare(size_t index, std::vector<judge::Difference> failed, bool
   add(Look::kRecorded, Comparison::kRuns);
 }
 
-// Each thing that broke needs one order that surely breaks it. That is seen at once: when the time
-// is up, what was found is proven or not.
+// Each consequence needs one order that certainly causes it. This is checked at once: when time
+// runs out, every finding is proven or not.
 void Campaign::compare_if_new(size_t index) {
   const BranchResult& result = out_.results[index];
   if (compared_.insert(judge::what_broke(result.differences)).second)
     compare(index, result.differences, false);
 }
 
-// Where the first order turned out not to be the cause, another one may be.
+// If the first order turned out not to be the cause, another one may be.
 Status Campaign::compare_rest(const std::vector<size_t>& results) {
   while (!engine_.over()) {
     for (const size_t index : results) {
@@ -213,13 +213,13 @@ Status Campaign::compare_rest(const std::vector<size_t>& results) {
   return Ok{};
 }
 
-// What failed, and was not compared when the time was over, is no finding: nobody knows whether it
-// is the order that does it. The next campaign goes on with it.
+// A failure that was not compared before time ran out is no finding: the order may not be its
+// cause. The next campaign continues with it.
 void Campaign::leave_open(const std::vector<size_t>& results) {
   for (const size_t index : results) {
     BranchResult& result = out_.results[index];
     if (!result.ran || !result.harmful() || result.compared) continue;
-    // Another order that broke the same was compared: it stands for this one, too.
+    // Another order with the same consequences was compared: it represents this one too.
     if (const auto same = proven_.find(judge::what_broke(result.differences));
         same != proven_.end()) {
       result.differences = same->second;
@@ -237,7 +237,7 @@ Status Campaign::finish_compared(Active& active, const Judged& judged) {
   std::error_code failed;
   fs::remove_all(active.folder, failed);
   const auto open = comparisons_.find(active.job.result);
-  if (open == comparisons_.end()) return Ok{};  // was refuted while this ran
+  if (open == comparisons_.end()) return Ok{};  // was refuted meanwhile
   Comparison& comparison = open->second;
   const std::vector<judge::Difference>& broke =
       judged.as_undisturbed.empty() ? judged.differences : judged.as_undisturbed;
@@ -251,7 +251,7 @@ Status Campaign::finish_compared(Active& active, const Judged& judged) {
 Status Campaign::decided(size_t index) {
   const Comparison comparison = std::move(comparisons_.extract(index).mapped());
   BranchResult& result = out_.results[index];
-  const bool was_harmful = result.ran;  // else it failed as undisturbed runs do
+  const bool was_harmful = result.ran;  // otherwise it failed as undisturbed runs do
   result.compared = true;
   result.why = comparison.describe();
   if (!was_harmful) {

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <unordered_map>
 
+#include "lib/process/recording/syscall_table.h"
+
 namespace deadheat::process::trials {
 namespace {
 
@@ -18,7 +20,7 @@ std::string last_part(std::string_view path) {
   return std::string(path.substr(path.rfind('/') + 1));
 }
 
-// What one call, the n-th of its kind in its task, made.
+// The names created by one call, the n-th of its kind in its task.
 using Place = std::pair<std::string, uint32_t>;  // task, call
 using Made = std::map<Place, std::vector<std::string>>;
 
@@ -49,7 +51,7 @@ Recorded recorded_names(const recording::Recording& recording, const effects::Mo
   for (uint32_t event = 0; event < recording.events().size(); event++) {
     const deadheat_process_event& head = recording.events()[event].head();
     if (head.kind != DEADHEAT_PROCESS_SYSCALL || head.result < 0) continue;
-    const auto argument = replay::made_name_argument(head.number, head.arguments);
+    const auto argument = recording::made_name_argument(head.number, head.arguments);
     const auto path = argument ? recording.events()[event].path(*argument) : std::nullopt;
     const auto task = tasks.find(head.task);
     if (!path || task == tasks.end()) continue;
@@ -70,7 +72,7 @@ Recorded recorded_names(const recording::Recording& recording, const effects::Mo
   return all;
 }
 
-// Runs of digits count as one: no identity has them.
+// Runs of digits count as one: identities ignore digits.
 std::string without_digits(const std::string& word) {
   std::string out;
   for (const char c : word)
@@ -84,9 +86,9 @@ bool differ_beside_digits(const std::vector<std::string>& words) {
   });
 }
 
-// What all have in common at both ends, and a star between.
+// The common prefix and suffix, with a star between.
 std::string pattern_of_word(const std::vector<std::string>& words) {
-  // Lengths that libraries draw. By chance all may begin or end with the same letter.
+  // Lengths used by libraries. By chance all names may begin or end with the same letter.
   constexpr size_t kUsual[] = {6, 8, 10, 12};
   const std::string& first = words.front();
   size_t shortest = first.size(), longest = first.size();
@@ -116,7 +118,7 @@ std::string pattern_of_word(const std::vector<std::string>& words) {
   return first.substr(0, before) + "*" + first.substr(first.size() - behind);
 }
 
-// Words and what is between them, in turns; a word comes first, be it empty.
+// Splits a name into words and separators, alternating; it starts with a word, possibly empty.
 std::vector<std::string> pieces_of(const std::string& name) {
   std::vector<std::string> pieces(1);
   for (const char c : name) {
@@ -127,7 +129,7 @@ std::vector<std::string> pieces_of(const std::string& name) {
   return pieces;
 }
 
-// The i-th piece of all names, if that is the same thing in all of them.
+// The i-th piece of all names, if it is of the same kind in all of them.
 using Pieces = std::vector<std::vector<std::string>>;
 std::optional<Pieces> pieces_of_all(const std::vector<std::string>& names) {
   Pieces all;
@@ -147,7 +149,7 @@ std::optional<Pieces> pieces_of_all(const std::vector<std::string>& names) {
 
 std::string common_pattern(const std::vector<std::string>& names) {
   if (!differ_beside_digits(names)) return {};
-  // Word by word: whether a date beside the drawn letters differed, too, is chance.
+  // Word by word: whether a date next to the random letters also differed is chance.
   const auto pieces = pieces_of_all(names);
   if (!pieces) return pattern_of_word(names);
   std::string out;
@@ -180,7 +182,7 @@ DrawnNames::DrawnNames(const recording::Recording& recording, const effects::Mod
         names.push_back(made->second[at]);
     }
     const bool unlike = std::set<std::string>(names.begin(), names.end()).size() == names.size();
-    // What two of the runs made is no name of one run.
+    // A name created by two runs is not specific to one run.
     const bool nobody_elses = std::all_of(names.begin(), names.end(), [&](const std::string& one) {
       return std::count_if(parts.begin(), parts.end(),
                            [&](const auto& run) { return run.contains(one); }) == 1;

@@ -1,4 +1,4 @@
-// Which names are drawn: learnt from what a recording and the serial runs made.
+// Which names are variable: learnt from the names that a recording and the serial runs created.
 #include "lib/process/trials/drawn_names.h"
 
 #include <gtest/gtest.h>
@@ -73,7 +73,7 @@ TEST(DrawnNames, WhatTwoRunsMadeIsNotDrawn) {
 }
 
 TEST(DrawnNames, OtherPlacesAreNotCompared) {
-  // Whoever makes something else first is not the same place.
+  // Another creation that comes first is a different place.
   const Names other = {{"0", SYS_mkdir, "/tmp/results"}};
   EXPECT_EQ(Drawn().names({other, other}).masked(kObject), kObject);
   const Names changed = run("/tmp/results", "/tmp/tmp.a8Zk2qQQ1x");

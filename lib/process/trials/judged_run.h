@@ -1,4 +1,4 @@
-// A run that ended, judged: its outcome, and what the user's own checkers said of it.
+// A finished run with its judgement: its outcome, and the results of the user's own checkers.
 #pragma once
 
 #include <string>
@@ -9,21 +9,21 @@
 
 namespace deadheat::process::trials {
 
-// Commands of the user's that judge a run (judge/user_checker.h): after it, and beside it.
+// The user's commands that judge a run (judge/user_checker.h): after it, and beside it.
 struct UserCheckers {
   std::vector<std::string> after, beside;
-  // All of them, in the order in which their words come.
+  // All of them, in the order of their results.
   std::vector<std::string> all() const;
 };
 
-// What one of them said, by its place in UserCheckers::all(); kNone: all is well.
+// The result of one checker, by its index in UserCheckers::all(); kNone: success.
 using CheckerWords = std::vector<model::Consequence>;
 
 Result<judge::Outcome> outcome_of(const Target& target, const std::string& folder,
                                   const replay::RunReport& report, int64_t started_ns);
 Result<judge::Outcome> outcome_of_recording(const Target& target);
 
-// Runs those that come after, and reads what those beside said.
+// Runs the checkers that come after, and reads the results of those beside.
 Result<CheckerWords> ask_checkers(const Target& target, const UserCheckers& checkers,
                                   const std::string& folder, const replay::RunReport& report,
                                   double most_s);

@@ -1,4 +1,4 @@
-// What a campaign keeps beside its branches, read back: any bytes give a value or an Error.
+// Reads back what a campaign stores beside its branches: any bytes give a value or an Error.
 #include <cstddef>
 #include <cstdint>
 #include <string>

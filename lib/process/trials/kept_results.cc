@@ -50,7 +50,7 @@ KeptResult result_from_json(const json& from) {
   result.repeated = from.at("repeated");
   result.compared = from.at("compared");
   result.folder = recording::bytes_from_json(from.at("folder"));
-  // A folder is deleted when its result is taken back: it must be one beside this file.
+  // A folder is deleted when its result is withdrawn: it must be one beside this file.
   if (result.folder.find('/') != std::string::npos || result.folder == ".." || result.folder == ".")
     throw std::invalid_argument("not the name of a folder");
   result.seconds = from.at("seconds");
@@ -58,7 +58,7 @@ KeptResult result_from_json(const json& from) {
   return result;
 }
 
-// Through this descriptor: to close another of the same file would give up the lock.
+// Reads through this descriptor: closing another one of the same file would release the lock.
 std::string read_here(int file) {
   std::string text;
   char buffer[65536];
@@ -77,14 +77,14 @@ Result<KeptResults> KeptResults::open(const std::string& folder, const std::stri
   const std::string path = folder + "/results.jsonl";
   ScopedFd file(::open(path.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!file.valid()) return errno_error("cannot write", path, errno);
-  // Of this process alone: a sandbox that outlives a killed tool by a moment must not hold it.
+  // Owned by this process only: a sandbox that briefly outlives a killed tool must not hold it.
   struct flock whole = {};
   whole.l_type = F_WRLCK;
   if (::fcntl(file.get(), F_SETLK, &whole) != 0)
     return Error{"another deadheat validates this recording now",
                  "wait for it, or copy the folder"};
   const std::string text = read_here(file.get());
-  // What follows a torn line would be torn too.
+  // A line appended to a torn one would be torn too.
   if (!text.empty() && text.back() != '\n')
     if (const Status ended = write_all(file.get(), "\n", path); !ended) return ended.error();
   return KeptResults(std::move(file), path, key, parse_kept(text, key));
@@ -98,7 +98,7 @@ std::map<std::string, KeptResult> parse_kept(std::string_view text, const std::s
     try {
       known[one.at("branch")] = result_from_json(one);
     } catch (const std::exception&) {
-      continue;  // changed by hand, or half of one: tried again
+      continue;  // edited or truncated: tried again
     }
   }
   return known;

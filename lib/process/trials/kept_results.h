@@ -20,28 +20,28 @@
 namespace deadheat::process::trials {
 
 struct KeptResult {
-  // kRace: the order happened; it failed where there are differences. Else one of the divergences.
+  // kRace: the order happened; it failed if there are differences. Otherwise a kind of divergence.
   model::Outcome outcome = model::Outcome::kDivergedUncontrolled;
-  std::string why;  // of a divergence, or of the result of a comparison
+  std::string why;  // for a divergence, or for the result of a comparison
   std::vector<judge::Difference> differences;
   bool repeated = false;  // the second run failed in the same way
   bool compared = false;  // with the recorded order (trials/comparison.h)
-  // Name below the folder of the branches; empty: nothing was kept. Harmful ones have branch.json
-  // there, and in recording/ the whole execution, live part too.
+  // Name below the folder of the branches; empty: nothing was stored. Harmful results have
+  // branch.json there, and in recording/ the whole execution including the live part.
   std::string folder;
   double seconds = 0;
-  uint64_t live_from = 0;  // the number in its whole execution at which it went live
+  uint64_t live_from = 0;  // the counter of its whole execution at which it went live
 
   bool harmful() const { return outcome == model::Outcome::kRace && !differences.empty(); }
   bool benign() const { return outcome == model::Outcome::kRace && differences.empty(); }
 };
 
-// The lines of that key, by branch; what cannot be read is left out.
+// The lines with that key, by branch; unreadable ones are skipped.
 std::map<std::string, KeptResult> parse_kept(std::string_view text, const std::string& key);
 
 class KeptResults {
  public:
-  // Makes the folder where it is missing and reads what is there. Held until this goes away: two
+  // Creates the folder if necessary and reads its contents. Locked for the object's lifetime: two
   // campaigns on one recording would take each other's folders.
   static Result<KeptResults> open(const std::string& folder, const std::string& key);
   const KeptResult* find(const races::Branch& branch) const;
@@ -61,11 +61,11 @@ class KeptResults {
   std::map<std::string, KeptResult> known_;  // by branch
 };
 
-// What a finding's folder says about itself: how it was judged, and what broke.
+// What a finding's folder says about itself: how it was judged, and the consequences.
 struct KeptJudgement {
   std::vector<std::string> checkers, beside;
   std::vector<judge::Difference> differences;
-  bool compared = false;  // undisturbed runs failed so too (comparison.h)
+  bool compared = false;  // undisturbed runs failed likewise (comparison.h)
 };
 std::string to_json(const KeptJudgement& judgement);
 Result<KeptJudgement> parse_judgement(const std::string& text, const std::string& where);

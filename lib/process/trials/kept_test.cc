@@ -1,4 +1,4 @@
-// What a campaign keeps: written, read back, torn, of another key.
+// What a campaign stores: written, read back, torn, with another key.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -71,7 +71,7 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
   EXPECT_EQ(found->live_from, 77u);
 }
 
-// Its folder is deleted when a result is taken back.
+// A result's folder is deleted when the result is withdrawn.
 TEST_F(Kept, AResultThatNamesAFolderElsewhereIsNotTaken) {
   for (const char* const name : {"../victim", "/etc", "..", ".", "run4/../.."}) {
     KeptResults kept = open(name);
@@ -98,7 +98,7 @@ TEST_F(Kept, EveryPlaceToTearALineLosesThatLineOnly) {
       KeptResults kept = open("k");
       EXPECT_NE(kept.find(branch(0)), nullptr) << size;
       EXPECT_EQ(kept.find(branch(1)), nullptr) << size;
-      ASSERT_TRUE(kept.add(branch(2), {}));  // it does not go on the torn line
+      ASSERT_TRUE(kept.add(branch(2), {}));  // is not appended to the torn line
     }
     EXPECT_NE(open("k").find(branch(2)), nullptr) << size;
   }

@@ -1,4 +1,4 @@
-// A recording that was looked at: with its model, its graph and its races.
+// An analysed recording, with its model, its graph and its races.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@ namespace deadheat::process::trials {
 
 struct LookedAt {
   recording::Recording recording;
-  std::unique_ptr<effects::Model> model;  // the graph points to it
+  std::unique_ptr<effects::Model> model;  // the graph refers to it
   std::unique_ptr<races::Graph> graph;
   races::ProcessRaces races;
 };
 
-// `all`: also races on terminal output and the like.
+// `all`: including races on terminal output and similar.
 Result<LookedAt> look_for_races(const std::string& folder, bool all);
 
 }  // namespace deadheat::process::trials

@@ -11,7 +11,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The checkpoint has the folders on the way to all that the command used.
+// The checkpoint has the folders on the way to everything that the command used.
 std::vector<std::string> lasting_names(const std::string& recording) {
   std::vector<std::string> names;
   for (const char* const folder : {"/tmp", "/var/tmp"}) {

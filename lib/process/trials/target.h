@@ -1,5 +1,5 @@
-// What is run again and again: a recording with its model, the start state that each run gets, and
-// its limits. The one place where such a run is set up, for a campaign and for a single replay.
+// What is run repeatedly: a recording with its model, the start state of each run, and its limits.
+// The only place that sets up such a run, for a campaign and for a single replay.
 #pragma once
 
 #include <string>
@@ -21,20 +21,20 @@ struct Target {
   std::vector<std::string> lasting;  // RunMask::lasting
 };
 
-// How long one run may take, of a recording that had to be cut off: each run of it takes its whole
-// time, so that is kept short. A little longer than until the last thing happened, and at most a
-// tenth of `left_s`; never longer than the recording, nor than `timeout_s` (0: no such wish).
+// The time limit of one run, for a recording that had to be cut off: each of its runs takes the
+// full time, so it is kept short. Slightly longer than until the last event, and at most a tenth of
+// `left_s`; never longer than the recording, nor than `timeout_s` (0: not given).
 double timeout_of_cut_off(const recording::Recording& recording, double timeout_s, double left_s);
 
-// `timeout_s` 0: ten times the recording, at least 10 s. Refuses what was recorded in place: its
+// `timeout_s` 0: ten times the recording, at least 10 s. Refuses recordings made in place: their
 // start state is gone.
 Result<Target> make_target(const recording::Recording& recording, const effects::Model& model,
                            const sandbox::SandboxOptions& sandbox, double timeout_s);
 
-// What is not as it was when this was recorded, one line each.
+// What has changed since the recording, one line each.
 std::vector<std::string> problems_of(const sandbox::CheckpointState& checkpoint);
 
-// A run of the target in `folder`, which is emptied. `processor` -1: wherever there is room.
+// A run of the target in `folder`, which is emptied. `processor` -1: any.
 Result<replay::RunSpec> make_spec(const Target& target, replay::RunKind kind,
                                   const std::string& folder, int processor);
 

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What results depend on, apart from the branch.
+// What results depend on, besides the branch.
 std::string key_of(const ValidateOptions& options, int depth) {
   std::string text = options.tool + "\n" + std::to_string(options.undisturbed) + "\n" +
                      std::to_string(options.timeout_s) + "\n" + std::to_string(depth) + "\n";
@@ -63,7 +63,7 @@ class Validator {
   std::set<std::string> first_, tried_;  // identities of level 1; of all that were flipped together
 };
 
-// Two flips are the same two in whichever order they were found.
+// Two flips are the same pair in whichever order they were found.
 bool Validator::is_new_order(const BranchResult& result, model::CandidateKind kind, size_t after) {
   std::vector<std::string> flips = {identity_of(result, kind)};
   for (size_t at = after; at != kNoResult; at = out_.results[at].after)
@@ -72,7 +72,7 @@ bool Validator::is_new_order(const BranchResult& result, model::CandidateKind ki
   return tried_.insert(join(flips, "\n")).second || after == kNoResult;
 }
 
-// At level 1 all races; deeper, those of the live part, and first what the recording did not have.
+// At level 1 all races; deeper, those of the live part, with races new to the recording first.
 std::vector<size_t> Validator::add_branches(const LookedAt& looked, size_t after) {
   const effects::Model& model = *looked.model;
   std::vector<BranchResult> known;
@@ -113,7 +113,7 @@ std::vector<size_t> Validator::add_branches(const LookedAt& looked, size_t after
   return added;
 }
 
-// Orders of another machine's files say nothing.
+// Orders run with another machine's files say nothing.
 Status Validator::runs_as_recorded(const Target& target) const {
   const References& references = out_.references;
   if (target.checkpoint.changed.empty() || references.undisturbed == 0 ||
@@ -152,7 +152,7 @@ void Validator::explain(const LookedAt& looked, const std::vector<size_t>& resul
 Status Validator::go_deeper(size_t index, int level) {
   const std::string folder = out_.results[index].folder;
   std::error_code failed;
-  if (folder.empty() || !fs::exists(folder, failed)) return Ok{};  // looked at the last time
+  if (folder.empty() || !fs::exists(folder, failed)) return Ok{};  // examined in the last campaign
   if (engine_.over()) {
     out_.not_looked++;
     return Ok{};
@@ -175,7 +175,7 @@ Status Validator::go_deeper(size_t index, int level) {
   }
   for (auto result = begin; result != out_.results.end(); ++result)
     if (result->of == deeper.get()) result->of = nullptr;
-  if (!complete) return Ok{};  // it goes on from there the next time
+  if (!complete) return Ok{};  // the next campaign continues from there
   fs::remove_all(folder, failed);
   out_.results[index].folder.clear();
   return Ok{};

@@ -1,7 +1,7 @@
-// Backend: what a session needs of the thing that touches the target. One target process.
+// Backend: what a session requires of the code that accesses the target. One target process.
 //
-// A task that an Event names stands still until release(). Everything else runs. The back end puts
-// the instruction's byte back and sets the pc back before it tells of a breakpoint.
+// A task that an Event names is stopped until release(); all others run. The back end restores the
+// instruction's byte and sets the pc back before it reports a breakpoint.
 #pragma once
 
 #include <sys/user.h>
@@ -19,8 +19,8 @@ namespace deadheat::sampler {
 struct LoadedModule {
   std::string path;
   uint64_t bias = 0;            // address in the target = address in the file + bias
-  uint64_t begin = 0, end = 0;  // of all its mappings
-  std::string file{};           // where it can be read, if not at its path
+  uint64_t begin = 0, end = 0;  // covering all its mappings
+  std::string file{};           // a readable path, if not `path`
   const std::string& readable() const { return file.empty() ? path : file; }
   friend bool operator==(const LoadedModule&, const LoadedModule&) = default;
 };
@@ -28,22 +28,22 @@ struct LoadedModule {
 struct Event {
   enum class Kind : uint8_t {
     kTime,         // the deadline passed
-    kBreakpoint,   // `task` stands before the instruction at `pc`
-    kWatchpoint,   // `task` stands behind an access to watched memory
-    kNewProgram,   // exec: everything that was known of the code is void
+    kBreakpoint,   // `task` is stopped before the instruction at `pc`
+    kWatchpoint,   // `task` is stopped after an access to watched memory
+    kNewProgram,   // exec: everything known about the code is void
     kSecondTask,   // there was one task, now there are two
-    kInterrupted,  // somebody asks us to end
-    kEnded,        // the target is gone
+    kInterrupted,  // a request to end
+    kEnded,        // the target has ended
   } kind = Kind::kTime;
   int task = 0;
   uint64_t pc = 0;
-  std::vector<uint64_t> watches{};  // kWatchpoint: whose memory it was
+  std::vector<uint64_t> watches{};  // kWatchpoint: whose memory was accessed
   user_regs_struct registers{};
 };
 
 struct WatchPiece {
   uint64_t address = 0;
-  uint8_t size = 0;  // 1, 2, 4 or 8, and the address is a multiple of it
+  uint8_t size = 0;  // 1, 2, 4 or 8; the address is a multiple of it
 };
 
 class Backend {
@@ -51,12 +51,12 @@ class Backend {
   virtual ~Backend() = default;
 
   virtual uint64_t now_ns() = 0;
-  // A program that was just started stands before its first instruction until now.
+  // A program that was just started is stopped before its first instruction until this call.
   virtual void begin() {}
   virtual Event wait(uint64_t deadline_ns) = 0;
   virtual void release(int task) = 0;
 
-  // False where the byte is not `expected`, or cannot be written now.
+  // False if the byte is not `expected`, or cannot be written now.
   virtual bool insert(uint64_t pc, uint8_t expected) = 0;
   virtual void remove(uint64_t pc) = 0;
 
@@ -70,21 +70,21 @@ class Backend {
   virtual size_t tasks() = 0;
   virtual bool read(uint64_t address, std::span<uint8_t> into) = 0;
   virtual std::vector<LoadedModule> modules() = 0;
-  // Absolute, innermost first; callers are the addresses behind their calls.
+  // Absolute, innermost first; callers are return addresses.
   virtual std::vector<uint64_t> stack(int task) = 0;
   virtual std::string task_name(int task) = 0;
-  // The lowest and highest address of the task's stack, as far as it is known.
+  // Whether the address is on the task's stack, as far as its limits are known.
   virtual bool on_stack(const user_regs_struct& registers, uint64_t address) = 0;
 
-  // Asks tasks that run just now where they are; how many were asked. The answers come in time.
+  // Asks running tasks for their position; returns how many were asked. The answers arrive later.
   virtual size_t look() { return 0; }
-  // Where tasks were when they were stopped for us, since the last time.
+  // Where tasks were when we stopped them, since the last call.
   virtual std::vector<uint64_t> take_pcs() { return {}; }
 
-  // Time that threads other than those of events stood still.
+  // Time during which threads other than those of events were stopped.
   virtual uint64_t stopped_ns() const = 0;
-  // How long the task stood in the last second; where arming stops the others too, the one of all
-  // that stood longest.
+  // How long the task was stopped in the last second; if arming stops the other tasks too, the
+  // maximum over all of them.
   virtual uint64_t stood_ns(int) { return 0; }
   virtual Counters counters() const = 0;
 };

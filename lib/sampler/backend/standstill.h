@@ -1,9 +1,9 @@
-// Standstill: for how long one thread stood in the last second.
+// Standstill: how long one thread was stopped in the last second.
 //
-// The budget is a share of the whole run, so one worker of a server could stand for all of it: at
-// 10% half a millisecond a hundred times in a second, and every request that it had in hand waited.
-// What stood is kept in slots of 10 ms, each until it is surely older than a second: the sum is
-// never too small, and at most a hundredth too large.
+// The budget is a share of the whole run, so one worker of a server could bear all of it: at 10%,
+// half a millisecond a hundred times per second, delaying every request that it handles. Stopped
+// time is kept in slots of 10 ms, each until it is certainly older than a second: the sum is never
+// too small, and at most a hundredth too large. never too small, and at most a hundredth too large.
 #pragma once
 
 #include <cstdint>

@@ -13,7 +13,7 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr size_t kMostStarts = 1 << 20;  // of a table that the file claims to have
+constexpr size_t kMostStarts = 1 << 20;  // limit for a table whose size the file claims
 
 bool matches(const char* name, const std::vector<std::string>& patterns) {
   if (patterns.empty()) return true;
@@ -26,7 +26,7 @@ bool matches(const char* name, const std::vector<std::string>& patterns) {
   return false;
 }
 
-// Names that only glibc, musl and what C++ is made of have. Not "_dl_": crt1.o has one.
+// Names that occur only in glibc, musl and the C++ runtime libraries. Not "_dl_": crt1.o has one.
 bool is_c_library_name(std::string_view name) {
   for (const std::string_view prefix : {"__libc_", "_IO_", "__pthread_", "___pthread_", "__lll_",
                                         "_nl_", "__cxa_", "__gxx_", "_Unwind_"})
@@ -87,7 +87,7 @@ void ModuleCode::read_segments() {
   }
 }
 
-// The sorted table of .eh_frame_hdr in the one encoding that linkers write.
+// The sorted table of .eh_frame_hdr, in the only encoding that linkers write.
 std::vector<uint64_t> ModuleCode::unwind_starts() const {
   std::vector<uint64_t> starts;
   Elf* const elf = image_->elf();
@@ -121,7 +121,7 @@ void ModuleCode::read_functions() {
   for (const symbols::Symbol& symbol : image_->functions())
     found.push_back({symbol.begin, symbol.size > 0 ? symbol.begin + symbol.size : 0, symbol.name});
   for (const uint64_t start : unwind_starts()) found.push_back({start, 0, ""});
-  // Of ranges with one start, the named one with a size is first and stays.
+  // Of ranges with one start, the named one with a size sorts first and is kept.
   std::sort(found.begin(), found.end(), [](const Range& a, const Range& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
   });
@@ -130,7 +130,7 @@ void ModuleCode::read_functions() {
     if (!functions_.empty() && functions_.back().begin == range.begin) continue;
     const Section* section = section_of(range.begin);
     if (section == nullptr) continue;
-    // Inside another function: an entry of its own within it, decoded with it.
+    // Inside another function: an additional entry point, decoded with it.
     if (!functions_.empty() && range.begin < functions_.back().end) continue;
     size_t next = i + 1;
     while (next < found.size() && found[next].begin == range.begin) ++next;
@@ -141,9 +141,9 @@ void ModuleCode::read_functions() {
   }
 }
 
-// Linkers place archives in the order of the command line, and the C library is the last. What it
-// keeps apart as seldom executed lies before _start, few and without locks. Without symbols it
-// cannot be told from the program.
+// Linkers place archives in command line order, with the C library last. Its parts marked as rarely
+// executed come before _start; they are few and have no locks. Without symbols it cannot be
+// distinguished from the program.
 void ModuleCode::find_c_library() {
   uint64_t start = UINT64_MAX;
   bool linked = false;
@@ -184,7 +184,7 @@ std::optional<Instruction> ModuleCode::at(uint64_t address) const {
   return decode({section->bytes + (address - section->begin), size}, address);
 }
 
-// rbp is the frame pointer only where the function makes it one; optimised code has it for any
+// rbp is the frame pointer only if the function sets it up as one; optimised code uses it for any
 // other pointer.
 bool ModuleCode::decode_function(const Range& range, CodeList& out) const {
   const auto first = static_cast<ptrdiff_t>(out.sites.size());

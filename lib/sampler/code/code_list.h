@@ -2,9 +2,9 @@
 //
 // A breakpoint in the middle of an instruction would break the program, so nothing is guessed:
 // decoding starts where a function starts (symbol tables, the table of .eh_frame_hdr) and ends with
-// the function or at the first bytes that are no instruction. Left out, counted: accesses based on
-// the stack or frame pointer, or through fs (thread-local); pc-relative ones into memory that
-// cannot be written. Calls of memcpy and its like are sites too (copy_calls.h).
+// the function or at the first bytes that are no instruction. Left out and counted: accesses
+// relative to the stack or frame pointer, or through fs (thread-local), and pc-relative ones to
+// read-only memory. Calls of memcpy and similar functions are sites too (copy_calls.h).
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct CodeSite {
   uint64_t address = 0;  // in the file's address space
   uint8_t length = 0;
   uint8_t first_byte = 0;
-  uint32_t function = 0;  // sites of one function have one number
+  uint32_t function = 0;  // sites of one function have the same number
 };
 
 struct AddressRange {
@@ -53,7 +53,7 @@ class ModuleCode {
   bool in_c_library(uint64_t address) const { return address >= c_library_; }
   bool is_go() const { return is_go_; }
   bool in_go_runtime(uint64_t address) const;
-  bool moves_for_go(uint64_t address) const;  // runtime.memmove and its like
+  bool moves_for_go(uint64_t address) const;  // runtime.memmove and similar
   const CopyFunction* copies(const Instruction& instruction) const {
     return copy_calls_.called_by(instruction);
   }
@@ -61,7 +61,7 @@ class ModuleCode {
     const Range* const function = function_at(address);
     return function != nullptr && function->begin == address;
   }
-  // Whether the function there compares vectors: it looks for an end, and reads behind it.
+  // Whether that function compares vectors: it looks for an end, and reads beyond it.
   bool searches(uint64_t address) const;
 
  private:
@@ -88,7 +88,7 @@ class ModuleCode {
   std::vector<Section> sections_;
   std::vector<Range> functions_;  // by address, not overlapping
   std::vector<Range> writable_, protected_;
-  uint64_t c_library_ = UINT64_MAX;  // where its code begins
+  uint64_t c_library_ = UINT64_MAX;  // where the C library's code begins
   bool is_go_ = false;
   CopyCalls copy_calls_;
 };

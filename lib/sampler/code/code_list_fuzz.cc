@@ -1,5 +1,5 @@
-// Any bytes as an ELF file: nothing crashes, every listed site lies in a section and decodes to an
-// access, and the instruction that ends behind it is found again.
+// Arbitrary bytes as an ELF file: no crash, every listed site is in a section and decodes to an
+// access, and the instruction that ends after it is found again.
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -49,7 +49,7 @@ void CopyCalls::read_relocations(Elf* elf) {
         case R_X86_64_GLOB_DAT:
           function = function_named(symbol_name(elf, symbols, names, GELF_R_SYM(one.r_info)));
           break;
-        case R_X86_64_IRELATIVE:  // of a static program: the address of who chooses the function
+        case R_X86_64_IRELATIVE:  // in a static program: the address of the function that selects
           if (const auto found = direct_.find(static_cast<uint64_t>(one.r_addend));
               found != direct_.end())
             function = found->second;
@@ -88,7 +88,7 @@ void CopyCalls::read(symbols::ElfImage& image) {
   read_stubs(image.elf());
 }
 
-// A stub is a jump through its slot, perhaps behind an endbr64.
+// A stub is a jump through its slot, possibly after an endbr64.
 const CopyFunction* CopyCalls::through(uint64_t stub) const {
   for (const Stubs& one : stubs_) {
     if (stub < one.begin || stub >= one.end) continue;

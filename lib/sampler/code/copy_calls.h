@@ -1,13 +1,13 @@
 // CopyCalls: calls of the C library's functions that copy or fill memory.
 //
-// Two threads that both copy into one buffer meet inside memcpy: no instruction of the program
-// touches the buffer, and the C library's own instructions are nobody's finding. So the call is the
-// site: where a thread is about to call memcpy, its arguments say which bytes it is going to read
-// and write, all of them and none atomically, and the caller is the one to name.
+// Two threads that copy into one buffer meet inside memcpy: no instruction of the program touches
+// the buffer, and a finding in the C library's own instructions is useless. So the call is the
+// site: when a thread is about to call memcpy, its arguments tell which bytes it will read and
+// write, all of them and none atomically, and the finding names the caller.
 //
-// Which calls those are is told by the file alone: the call goes to a stub of the linker's, or
-// through a slot, that a relocation binds to one of the names. Only functions that access every
-// byte that their arguments name are in the list: memcmp may end early.
+// The file alone identifies these calls: the call goes to a linker stub, or through a slot, that a
+// relocation binds to one of the names. The list contains only functions that access every byte
+// that their arguments name: memcmp may end early.
 #pragma once
 
 #include <sys/user.h>
@@ -24,10 +24,10 @@ namespace deadheat::sampler {
 
 struct CopyFunction {
   const char* name = "";
-  bool reads = false;  // from its second argument; writes to the first, as long as the third says
+  bool reads = false;  // from its second argument; writes to the first; the third is the size
 };
 
-// What such a call is going to access.
+// The bytes that such a call will access.
 struct CopiedBytes {
   uint64_t address = 0, size = 0;
   bool writes = false;
@@ -36,8 +36,8 @@ struct CopiedBytes {
 class CopyCalls {
  public:
   void read(symbols::ElfImage& image);
-  // The function that the instruction calls, or jumps to as its last deed; nullptr where it is none
-  // of them.
+  // The function that the instruction calls, or jumps to as a tail call; nullptr if it is none of
+  // them.
   const CopyFunction* called_by(const Instruction& instruction) const;
   static CopiedBytes written(const user_regs_struct& registers);
   static CopiedBytes read_by(const user_regs_struct& registers);

@@ -19,7 +19,7 @@ bool is_stack_register(ZydisRegister name) {
   return whole == ZYDIS_REGISTER_RSP || whole == ZYDIS_REGISTER_RBP;
 }
 
-// Hints and padding name memory that they do not access.
+// Hints and padding name memory without accessing it.
 bool only_names_memory(const ZydisDecodedInstruction& decoded) {
   switch (decoded.meta.category) {
     case ZYDIS_CATEGORY_NOP:
@@ -78,7 +78,7 @@ void add(Instruction& out, const ZydisDecodedOperand& operand) {
   access.thread_local_ = operand.mem.segment == ZYDIS_REGISTER_FS;
 }
 
-// Compilers make a 16-byte atomic load or store of an aligned vector move where there is AVX.
+// With AVX, compilers implement a 16-byte atomic load or store as an aligned vector move.
 bool may_be_atomic(const ZydisDecodedInstruction& decoded, uint32_t size) {
   if (size > 16 || decoded.encoding == ZYDIS_INSTRUCTION_ENCODING_LEGACY) return false;
   switch (decoded.mnemonic) {
@@ -93,7 +93,7 @@ bool may_be_atomic(const ZydisDecodedInstruction& decoded, uint32_t size) {
   }
 }
 
-// Eight bytes in a vector register may be an atomic double, or a pair of integers: not told.
+// Eight bytes in a vector register may be an atomic double or a pair of integers: undecidable.
 bool is_bulk(const Instruction& out, const ZydisDecodedInstruction& decoded,
              const ZydisDecodedOperand* operands) {
   if (out.count == 0) return false;
@@ -187,7 +187,7 @@ uint64_t whole_register(ZydisRegister name, const user_regs_struct& r) {
 uint64_t register_value(uint16_t number, const user_regs_struct& registers) {
   const auto name = static_cast<ZydisRegister>(number);
   const uint64_t value = whole_register(whole(number), registers);
-  // Address size prefix: the lower half counts.
+  // With an address size prefix, the lower half counts.
   return whole(number) == name ? value : value & 0xffffffffU;
 }
 

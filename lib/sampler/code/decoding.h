@@ -1,7 +1,7 @@
-// Decoding: lists the instructions of modules in a thread of its own, one after the other.
+// Decoding: lists the instructions of modules in a separate thread, one module after the other.
 //
-// A large library takes a second, and whoever reaches a breakpoint meanwhile would stand for so
-// long. The thread touches no ptrace; it reads files.
+// A large library takes a second, for which a thread that hits a breakpoint would be stopped. The
+// decoding thread does not use ptrace; it only reads files.
 #pragma once
 
 #include <deque>
@@ -18,8 +18,8 @@ namespace deadheat::sampler {
 
 struct DecodedModule {
   int number = 0;
-  std::unique_ptr<ModuleCode> code;  // nullptr where the file cannot be read
-  std::string problem;               // why
+  std::unique_ptr<ModuleCode> code;  // nullptr if the file cannot be read
+  std::string problem;               // the reason
   CodeList list;
   std::vector<AddressRange> suspected;
 };
@@ -31,8 +31,8 @@ class Decoding {
       : wish_(std::make_shared<const Wish>(Wish{std::move(functions), std::move(suspected)})) {}
 
   void later(int number, const std::string& path) { waiting_.emplace_back(number, path); }
-  void hurry(int number);              // it is next
-  void forget() { waiting_.clear(); }  // what is under way still comes
+  void hurry(int number);              // decode it next
+  void forget() { waiting_.clear(); }  // the module being decoded is still delivered
   std::optional<DecodedModule> take_ready();
   // The next one; nothing if it takes longer.
   std::optional<DecodedModule> wait(uint64_t patience_ms);

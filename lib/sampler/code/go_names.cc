@@ -10,7 +10,7 @@ constexpr std::string_view kPackages[] = {"runtime.", "runtime/", "internal/", "
                                           "sync/",    "syscall.", "type:",     "type..",
                                           "_cgo",     "_rt0_",    "x_cgo_",    "crosscall"};
 
-// For the program: a copy, a fill or a comparison that it wrote as one.
+// Work for the program: a copy, a fill or a comparison in its source.
 constexpr std::string_view kMovers[] = {"runtime.memmove",  "runtime.memclrNoHeapPointers",
                                         "runtime.duffcopy", "runtime.duffzero",
                                         "runtime.memequal", "runtime.memequal_varlen"};
@@ -21,7 +21,7 @@ bool is_go_mover(std::string_view function) {
   return std::find(std::begin(kMovers), std::end(kMovers), function) != std::end(kMovers);
 }
 
-// Names without a package are assembly of the runtime's: memeqbody, gogo, cmpbody.
+// Names without a package are the runtime's assembly: memeqbody, gogo, cmpbody.
 bool is_go_runtime(std::string_view function) {
   if (function.empty()) return false;
   if (is_go_mover(function)) return false;

@@ -1,8 +1,8 @@
-// Go's own code, which is linked into every program of Go's as the C library is into a static one.
+// Go's own code, which is linked into every Go program as the C library is into a static one.
 //
-// The collector reads what the program writes, the scheduler and the locks look at words without an
-// atomic instruction, and all of that is meant so: none of it is sampled, and whoever is met there
-// is not reported (not_reported.h). What moves memory for the program is the program's doing.
+// The collector reads what the program writes, and the scheduler and the locks read words without
+// an atomic instruction; all this is intended. This code is not sampled, and collisions with it are
+// not reported (not_reported.h). Memory moved for the program counts as the program's access.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// Suspects: where other finders' candidates lie in the program that is watched
+// Suspects: the places of other finders' candidates in the watched program
 // (lib/places/code_of_sites.h).
 #pragma once
 

@@ -1,8 +1,8 @@
-// Announcer: each new collision as a line, while the watch goes on.
+// Announcer: prints each new collision as a line during the watch.
 //
-// In a thread of its own: the program stands while its tracer works, and reading debug information
-// takes much longer than a sample. What is still waiting when the watch ends is not said: the
-// report has it.
+// In a separate thread: the program is stopped while its tracer works, and reading debug
+// information takes much longer than a sample. Lines still pending when the watch ends are dropped:
+// the report has them.
 #pragma once
 
 #include <condition_variable>
@@ -38,7 +38,7 @@ class Announcer {
   void tell(News& news);
 
   std::function<void(const std::string&)> say_;
-  symbols::Symbolizer symbolizer_;  // of work() alone
+  symbols::Symbolizer symbolizer_;  // used only by work()
   std::mutex mutex_;
   std::condition_variable changed_;
   std::deque<News> waiting_;

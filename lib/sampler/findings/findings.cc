@@ -34,7 +34,7 @@ class Names {
 
   std::optional<symbols::GlobalName> global(uint64_t address, uint64_t size) {
     for (size_t i = 0; i < modules_.size(); ++i) {
-      // Variables that begin as zero lie behind the file's mappings.
+      // Zero-initialised variables are behind the file's mappings.
       constexpr uint64_t kBehind = 64 << 20;
       if (address < modules_[i].begin || address >= modules_[i].end + kBehind) continue;
       auto named = symbolizer_.global(ids_[i], address - modules_[i].bias, size);
@@ -43,7 +43,7 @@ class Names {
     return std::nullopt;
   }
 
-  // "global g_total", else the address.
+  // "global g_total", or the address.
   std::string location(uint64_t address, uint64_t size, std::string& variable) {
     const auto named = global(address, size);
     if (!named) return hex(address);
@@ -74,13 +74,6 @@ class Names {
   symbols::Symbolizer& symbolizer_;
   std::vector<symbols::Symbolizer::ModuleId> ids_;
 };
-
-AccessKind kind_of(const Side& side) {
-  const bool atomic = side.locked || side.nature == Nature::kAtomic;
-  if (side.writes) return atomic ? AccessKind::kAtomicWrite : AccessKind::kWrite;
-  if (side.reads) return atomic ? AccessKind::kAtomicRead : AccessKind::kRead;
-  return AccessKind::kUnknown;
-}
 
 // Two accesses at one time, one of them writing: a data race as soon as one of them is plain.
 bool is_race(const Collision& seen) {
@@ -113,7 +106,7 @@ std::string did(const Side& side) {
 
 bool is_bulk_write(const Side& side) { return side.bulk && side.writes; }
 
-// Which side is plain, and by what.
+// Which side is plain, and how that is known.
 std::string plain_words(const Side& held, const Side& other) {
   if (held.copies) return "; a copy by the C library is never atomic: the first access is plain";
   if (is_bulk_write(held) || is_bulk_write(other))
@@ -166,42 +159,16 @@ model::Access access_of(Names& names, const Side& side, model::Site& site) {
   return access;
 }
 
-model::Finding finding_of(Names& names, const Collision& collision) {
-  model::Finding finding;
-  finding.candidate.found_by = {"watch"};
-  model::Evidence& evidence = finding.evidence.emplace_back();
-  const auto add = [&](const char* name, const Side& side) {
-    model::Role role;
-    role.name = name;
-    role.access = kind_of(side);
-    role.site = places::site_of(names.symbolizer(), names.stack(side));
-    evidence.accesses.push_back(access_of(names, side, role.site));
-    finding.candidate.roles.push_back(std::move(role));
-  };
-  add("first", collision.held);
-  if (collision.other) {
-    Side other = *collision.other;
-    if (other.address == 0) other.address = collision.held.address;
-    add("second", other);
-  } else {
-    model::Role unknown;
-    unknown.name = "second";
-    unknown.access = AccessKind::kWrite;
-    finding.candidate.roles.push_back(unknown);
-    evidence.accesses.emplace_back();
-    evidence.accesses.back().location = evidence.accesses[0].location;
-  }
-  evidence.source = "watch";
-  evidence.outcome = model::Outcome::kRace;
-  evidence.proof = model::Proof::kCollision;
-  if (is_race(collision)) evidence.ordered = model::Ordered::kNo;
-  // The held access came second: the other one's was just done.
-  evidence.order = model::Order::kAlternate;
-  evidence.why = why(collision);
-  return finding;
+DescribedSide described(Names& names, const Side& side, uint64_t address) {
+  Side here = side;
+  if (here.address == 0) here.address = address;
+  DescribedSide out;
+  out.site = places::site_of(names.symbolizer(), names.stack(here));
+  out.access = access_of(names, here, out.site);
+  return out;
 }
 
-// What the source says of both sides, and whether it is reported then.
+// Adds what the source tells about both sides, and decides whether the collision is reported.
 Rule by_source(Names& names, Collision& collision, NotReported& rules) {
   const uint64_t address = collision.held.address;
   collision.held.nature = names.nature(collision.held, address);
@@ -212,6 +179,41 @@ Rule by_source(Names& names, Collision& collision, NotReported& rules) {
 }
 
 }  // namespace
+
+AccessKind kind_of(const Side& side) {
+  const bool atomic = side.locked || side.nature == Nature::kAtomic;
+  if (side.writes) return atomic ? AccessKind::kAtomicWrite : AccessKind::kWrite;
+  if (side.reads) return atomic ? AccessKind::kAtomicRead : AccessKind::kRead;
+  return AccessKind::kUnknown;
+}
+
+model::Finding finding_of(const Collision& collision, const DescribeSide& describe,
+                          std::string why) {
+  model::Finding finding;
+  finding.candidate.found_by = {"watch"};
+  model::Evidence& evidence = finding.evidence.emplace_back();
+  const auto add = [&](const char* name, const Side& side) {
+    DescribedSide one = describe(side);
+    evidence.accesses.push_back(std::move(one.access));
+    finding.candidate.roles.push_back({name, std::move(one.site), kind_of(side)});
+  };
+  add("first", collision.held);
+  if (collision.other) {
+    add("second", *collision.other);
+  } else {
+    finding.candidate.roles.push_back({"second", model::Site{}, AccessKind::kWrite});
+    evidence.accesses.emplace_back();
+    evidence.accesses.back().location = evidence.accesses[0].location;
+  }
+  evidence.source = "watch";
+  evidence.outcome = model::Outcome::kRace;
+  evidence.proof = model::Proof::kCollision;
+  if (is_race(collision)) evidence.ordered = model::Ordered::kNo;
+  // The held access came second: the other one's was just done.
+  evidence.order = model::Order::kAlternate;
+  evidence.why = std::move(why);
+  return finding;
+}
 
 model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
                             std::vector<Counter> counters, const MakeFinding& make) {
@@ -227,7 +229,7 @@ model::FindingsFile file_of(const std::vector<Collision>& collisions, const Watc
   for (const Collision& collision : collisions) {
     std::optional<model::Finding> finding = make(collision);
     if (!finding) continue;
-    // Where others were caught at the same instruction, a change by nobody says nothing new.
+    // If a thread was caught at the same instruction, a change of unknown origin adds nothing.
     if (!collision.other && explained.contains(collision.held.place)) {
       covered++;
       continue;
@@ -255,12 +257,15 @@ model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity
   symbols::Symbolizer symbolizer;
   Names names(result.modules, symbolizer);
   NotReported rules;
-  model::FindingsFile file = file_of(result.collisions, identity, result.counters,
-                                     [&](Collision collision) -> std::optional<model::Finding> {
-                                       if (by_source(names, collision, rules) != Rule::kReported)
-                                         return std::nullopt;
-                                       return finding_of(names, collision);
-                                     });
+  model::FindingsFile file = file_of(
+      result.collisions, identity, result.counters,
+      [&](Collision collision) -> std::optional<model::Finding> {
+        if (by_source(names, collision, rules) != Rule::kReported) return std::nullopt;
+        return finding_of(
+            collision,
+            [&](const Side& side) { return described(names, side, collision.held.address); },
+            why(collision));
+      });
   for (const Counter& more : rules.counters())
     for (Counter& counter : file.origins[0].counters)
       if (counter.name == more.name) counter.value += more.value;

@@ -1,4 +1,4 @@
-// /proc/kallsyms and /sys/kernel/notes come from outside: any bytes must do no harm.
+// /proc/kallsyms and /sys/kernel/notes are external input: arbitrary bytes must do no harm.
 #include <cstddef>
 #include <cstdint>
 #include <string>

@@ -67,9 +67,9 @@ Result<ReadMemory> open_kcore(const std::string& path) {
   });
 }
 
-// kprobes decodes the whole function of a new breakpoint. By its reckoning a module's last one goes
-// on to the end of the last page, and from 6.4 on nothing is mapped behind that: an instruction
-// that seems to go on there takes the machine down.
+// kprobes decodes the whole function of a new breakpoint. It assumes that a module's last function
+// extends to the end of the last page, and from 6.4 on nothing is mapped behind that: an
+// instruction that seems to continue there crashes the machine.
 bool KernelCode::is_last_of_module(const KernelSymbol& function) const {
   if (function.module.empty()) return false;
   const std::span<const KernelSymbol> all = symbols_.all();
@@ -159,11 +159,11 @@ void KernelCode::list(const KernelSymbol& function, std::vector<deadheat_watch_s
   }
   for (size_t at = 0; at < bytes.size();) {
     const auto instruction = decode(std::span(bytes).subspan(at), function.begin + at);
-    // Zeros would be an instruction (add [rax], al), but nobody writes that one: the rest of a
-    // page.
+    // Zeros would decode as an instruction (add [rax], al), but compilers never emit it: the rest
+    // of a page.
     if (at + 2 <= bytes.size() && bytes[at] == 0 && bytes[at + 1] == 0) return;
     if (!instruction) {
-      // Padding behind the last instruction may end in the middle of one.
+      // Padding after the last instruction may end in the middle of an instruction.
       totals_.broken_functions++;
       return;
     }

@@ -1,10 +1,10 @@
 // KernelCode: the kernel's instructions, from its memory (/proc/kcore) and its symbols.
 //
-// The memory and not the image on disk, because the kernel patches itself as it boots; what it runs
-// is what counts. Decoding goes function by function, as for programs (code_list.h): from its
-// symbol to the next one, or to the first bytes that are no instruction. Left out, counted:
-// accesses based on the stack or frame pointer, pc-relative ones to read-only data, repeated string
-// instructions, and what is wider than a record holds.
+// Memory rather than the image on disk, because the kernel patches itself at boot, and what it runs
+// counts. Decoding goes function by function, as for programs (code_list.h): from a symbol to the
+// next one, or to the first bytes that are no instruction. Left out and counted: accesses relative
+// to the stack or frame pointer, pc-relative ones to read-only data, repeated string instructions,
+// and accesses wider than a record holds.
 #pragma once
 
 #include <functional>
@@ -20,14 +20,14 @@
 
 namespace deadheat::sampler {
 
-// Fills all of `into`, or false.
+// Fills all of `into`, or returns false.
 using ReadMemory = std::function<bool(uint64_t address, std::span<uint8_t> into)>;
 
-// Reads through the segments of an ELF core file, which is what /proc/kcore looks like.
+// Reads through the segments of an ELF core file, the format of /proc/kcore.
 Result<ReadMemory> open_kcore(const std::string& path);
 
 struct KernelChoice {
-  std::vector<std::string> functions, modules;  // patterns; none: all
+  std::vector<std::string> functions, modules;  // patterns; empty: all
 };
 
 struct KernelCodeTotals {
@@ -46,7 +46,7 @@ class KernelCode {
   void list(const KernelSymbol& function, std::vector<deadheat_watch_site>& out);
   const KernelCodeTotals& totals() const { return totals_; }
 
-  // A breakpoint of ours stands there, or no longer: what is read is the code without it.
+  // Records whether a breakpoint of ours is there: reads return the code without it.
   void breakpoint(const deadheat_watch_site& site, bool stands);
 
   std::optional<Instruction> at(uint64_t address) const;
@@ -61,12 +61,12 @@ class KernelCode {
 
   KernelSymbols symbols_;
   ReadMemory read_;
-  std::map<uint64_t, uint8_t> breakpoints_;  // what they stand for
+  std::map<uint64_t, uint8_t> breakpoints_;  // the original bytes
   KernelCodeTotals totals_;
 };
 
-// In machine code; 0xff for none; nullopt for a register that no address of the kernel's has (the
-// lower half of one).
+// The number in machine code; 0xff for none; nullopt for a register that the kernel never uses in
+// addresses (the lower half of one).
 std::optional<uint8_t> machine_number(uint16_t zydis_register);
 
 uint64_t effective_address(const Instruction& instruction, const MemoryAccess& access,

@@ -28,18 +28,18 @@ Side side_of(const deadheat_watch_side& from) {
   return side;
 }
 
-// Where the access was, given the registers after it; 0 where that cannot be told.
+// The address of the access, given the registers after it; 0 if unknown.
 uint64_t touched_address(const Instruction& instruction, const MemoryAccess& access,
                          const deadheat_watch_side& side) {
   const uint64_t address = effective_address(instruction, access, side);
-  // A string instruction has moved on by one element (the kernel never runs them downwards).
+  // A string instruction has advanced by one element (the kernel never runs them backwards).
   if (instruction.repeated) return address - access.size;
   return access.base_changes ? 0 : address;
 }
 
 // An instruction that overwrote a register of its own address (mov rax, [rax]) may have trapped for
-// an older watchpoint: between the trap and its handler a processor can be told of the next sample.
-// What it loaded says whether it was here; zeros say nothing.
+// an older watchpoint: a processor can be told of the next sample between the trap and its handler.
+// The loaded value tells whether it accessed this address; zeros are inconclusive.
 bool loaded_from_here(const deadheat_watch_record& record, const MemoryAccess& access) {
   const auto number = machine_number(access.base);
   if (access.size != 8 || access.writes || !number || *number >= 16 || record.size < 4)
@@ -65,7 +65,7 @@ Side KernelCollisions::held_side(const deadheat_watch_record& record) const {
     side.text = code_.text_at(*instruction);
     side.locked = instruction->locked;
     for (const MemoryAccess& access : instruction->memory()) {
-      // A string move reads one place and writes another; one of them was watched.
+      // A string move reads one place and writes another; only one of them was watched.
       if (instruction->count > 1 &&
           effective_address(*instruction, access, record.held) != record.address)
         continue;
@@ -81,10 +81,10 @@ Side KernelCollisions::held_side(const deadheat_watch_record& record) const {
 
 std::optional<Side> KernelCollisions::other_side(const deadheat_watch_record& record) const {
   std::vector<Instruction> can_be;
-  // Copies that the kernel runs elsewhere (other people's probes, BPF) have no names to report.
+  // Copies of code that the kernel runs elsewhere (other probes, BPF) have no names to report.
   const KernelSymbol* function = code_.symbols().at(record.other.ip - 1);
   if (function == nullptr || !code_.symbols().in_text(*function)) return std::nullopt;
-  // A repeated instruction's pc stays until it is through.
+  // A repeated instruction's pc does not advance until it completes.
   if (const auto here = code_.at(record.other.ip); here && here->repeated) can_be.push_back(*here);
   if (const auto before = code_.ending_at(record.other.ip)) can_be.push_back(*before);
   const uint64_t word = record.address & ~uint64_t{7};
@@ -141,7 +141,7 @@ void KernelCollisions::add_sample(std::span<const deadheat_watch_record> touches
     explained |= rule == Rule::kReported || rule == Rule::kBothLocked || rule == Rule::kLockCode;
     if (rule == Rule::kReported) keep(seen);
   }
-  // Touches that could not be told, or that were not kept, may be what changed it.
+  // Touches that could not be attributed, or were not kept, may have caused the change.
   if (explained || first.touches > touches.size() || seen.before == seen.after) return;
   seen.other.reset();
   if (not_reported_.judge(seen) == Rule::kReported) keep(seen);

@@ -1,4 +1,4 @@
-// Records of the module as collisions: which instruction it was that touched the word, whether it
+// Converts the module's records to collisions: which instruction touched the word, whether it
 // touched the held access's bytes, and what is not reported.
 #pragma once
 
@@ -18,7 +18,7 @@ class KernelCollisions {
  public:
   explicit KernelCollisions(const KernelCode& code) : code_(code) {}
 
-  // In the order in which they came.
+  // In order of arrival.
   void add(std::span<const deadheat_watch_record> records);
 
   const std::vector<Collision>& all() const { return all_; }
@@ -27,7 +27,7 @@ class KernelCollisions {
  private:
   void add_sample(std::span<const deadheat_watch_record> touches);
   Side held_side(const deadheat_watch_record& record) const;
-  // nullopt: it cannot be told what was touched.
+  // nullopt: what was touched is unknown.
   std::optional<Side> other_side(const deadheat_watch_record& record) const;
   bool in_lock_code(const Side& side) const;
   void keep(Collision collision);

@@ -7,8 +7,6 @@
 namespace deadheat::sampler {
 namespace {
 
-using model::AccessKind;
-
 constexpr char kImage[] = "vmlinux";
 
 class KernelNames {
@@ -16,7 +14,7 @@ class KernelNames {
   KernelNames(const KernelSymbols& symbols, std::string build_id, const KernelLines& lines)
       : symbols_(symbols), build_id_(std::move(build_id)), lines_(lines) {}
 
-  // A caller's address is behind its call.
+  // A caller's address is the one after its call.
   model::Frame frame(uint64_t address, bool caller = false) const {
     model::Frame frame;
     const KernelSymbol* symbol = symbols_.at(address);
@@ -58,7 +56,7 @@ class KernelNames {
            (address == symbol->begin ? "" : " + " + std::to_string(address - symbol->begin));
   }
 
-  // "pipe_read+0x1f4/0x3c0", as the kernel itself writes places.
+  // "pipe_read+0x1f4/0x3c0", the kernel's own notation.
   std::string place(uint64_t address) const {
     const KernelSymbol* symbol = symbols_.at(address);
     if (symbol == nullptr) return hex(address);
@@ -77,11 +75,6 @@ class KernelNames {
   std::string build_id_;
   const KernelLines& lines_;
 };
-
-AccessKind role_of(const Side& side) {
-  if (side.writes) return side.locked ? AccessKind::kAtomicWrite : AccessKind::kWrite;
-  return side.locked ? AccessKind::kAtomicRead : AccessKind::kRead;
-}
 
 std::string value(const std::vector<uint8_t>& bytes) {
   std::string out = "0x";
@@ -119,7 +112,7 @@ std::string why(const KernelNames& names, const Collision& seen) {
 
 model::Access access_of(const KernelNames& names, const Side& side) {
   model::Access access;
-  access.kind = side.locked ? role_of(side) : AccessKind::kUnknown;
+  access.kind = side.locked ? kind_of(side) : model::AccessKind::kUnknown;
   access.size = side.size;
   access.thread = side.thread;
   access.location = names.location(side.address);
@@ -127,30 +120,6 @@ model::Access access_of(const KernelNames& names, const Side& side) {
   for (const CodePlace& caller : side.stack)
     access.stack.push_back(names.frame(caller.address, true));
   return access;
-}
-
-model::Finding finding_of(const KernelNames& names, const Collision& seen) {
-  model::Finding finding;
-  finding.candidate.found_by = {"watch"};
-  model::Evidence evidence;
-  finding.candidate.roles.push_back({"first", names.site(seen.held), role_of(seen.held)});
-  evidence.accesses.push_back(access_of(names, seen.held));
-  if (seen.other) {
-    finding.candidate.roles.push_back({"second", names.site(*seen.other), role_of(*seen.other)});
-    evidence.accesses.push_back(access_of(names, *seen.other));
-  } else {
-    finding.candidate.roles.push_back({"second", model::Site{}, AccessKind::kWrite});
-    evidence.accesses.emplace_back();
-    evidence.accesses.back().location = evidence.accesses[0].location;
-  }
-  evidence.source = "watch";
-  evidence.outcome = model::Outcome::kRace;
-  evidence.proof = model::Proof::kCollision;
-  evidence.order = model::Order::kAlternate;  // the held access came second
-  evidence.why = why(names, seen) + "; seen " + std::to_string(seen.count) +
-                 (seen.count == 1 ? " time" : " times");
-  finding.evidence.push_back(std::move(evidence));
-  return finding;
 }
 
 }  // namespace
@@ -170,8 +139,13 @@ model::FindingsFile kernel_findings(const KernelResult& result, const KernelSymb
                                     const WatchIdentity& identity, const std::string& build_id,
                                     const KernelLines& lines) {
   const KernelNames names(symbols, build_id, lines);
-  return file_of(result.collisions, identity, result.counters,
-                 [&](const Collision& seen) { return finding_of(names, seen); });
+  return file_of(result.collisions, identity, result.counters, [&](const Collision& seen) {
+    return finding_of(
+        seen,
+        [&](const Side& side) { return DescribedSide{names.site(side), access_of(names, side)}; },
+        why(names, seen) + "; seen " + std::to_string(seen.count) +
+            (seen.count == 1 ? " time" : " times"));
+  });
 }
 
 std::string build_id_of_notes(std::string_view notes) {

@@ -14,18 +14,18 @@
 
 namespace deadheat::sampler {
 
-// The line of a place in the kernel's image, counted from _text: in the function that kallsyms
-// names, not in what was inlined into it.
+// The source line of a place in the kernel's image, counted from _text: in the function that
+// kallsyms names, not in functions inlined into it.
 using KernelLines = std::function<std::optional<symbols::SourceFrame>(uint64_t offset)>;
 KernelLines lines_of_image(symbols::Symbolizer& symbolizer, const std::string& path,
                            const std::string& build_id);
 
-// `build_id` of the kernel may be empty, and so may `lines`.
+// The kernel's `build_id` may be empty, and so may `lines`.
 model::FindingsFile kernel_findings(const KernelResult& result, const KernelSymbols& symbols,
                                     const WatchIdentity& identity, const std::string& build_id,
                                     const KernelLines& lines = {});
 
-// Out of /sys/kernel/notes; empty when it is not there.
+// From /sys/kernel/notes; empty if absent.
 std::string build_id_of_notes(std::string_view notes);
 
 }  // namespace deadheat::sampler

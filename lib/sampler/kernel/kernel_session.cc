@@ -7,21 +7,21 @@
 namespace deadheat::sampler {
 namespace {
 
-// Decoding the whole kernel takes long: functions are decoded in a random order as they are needed.
+// Decoding the whole kernel takes long: functions are decoded in random order as needed.
 constexpr size_t kSitesAtOnce = 4096;
 
-// A hot site would eat the whole share of a round: each gets its part of the samples that fit, and
-// at least, at most so many.
+// A hot site would use the whole share of a round: each site gets its part of the samples that fit,
+// within these bounds.
 constexpr uint32_t kFewest = 2, kMost = 256;
 
-// After so many a site makes room for another.
+// After this many samples a site makes room for another.
 constexpr uint32_t kEnough = 16;
 
-// Taking some away means waiting until no processor can be in their handlers, for one as for many.
+// Removal waits until no processor can be in their handlers, for one as for many.
 constexpr size_t kTakenAtOnce = 32;
 
-// Some pointers always point to the stack: who was passed so often for that, and never sampled,
-// does not come again.
+// Some pointers always point to the stack: a site skipped this often for that reason, and never
+// sampled, is dropped.
 constexpr uint32_t kOnStack = 32;
 
 }  // namespace
@@ -78,8 +78,8 @@ std::vector<uint32_t> KernelSession::choose_batch() {
   return batch;
 }
 
-// A breakpoint costs the kernel a patch of its text, which all processors take part in: 5 ms in an
-// emulated machine, 100 ms where its host is busy. Placing should not take much longer than
+// A breakpoint costs the kernel a patch of its text, in which all processors take part: 5 ms in
+// an emulated machine, 100 ms if its host is busy. Placing should not take much longer than
 // watching.
 void KernelSession::adapt(double placing_seconds) {
   const double round = static_cast<double>(options_.round_ms) / 1000;
@@ -106,14 +106,14 @@ Status KernelSession::place(const std::vector<uint32_t>& batch) {
       continue;
     }
     chooser_.placed(batch[i], false);
-    // The blacklist, or bytes that were patched since: it will not get better.
+    // The blacklist, or bytes patched since: retrying will not help.
     chooser_.forbid(batch[i]);
     (answer.error == -ESTALE ? changed_ : refused_)++;
   }
   return Ok{};
 }
 
-// Of the sites that were not seen to run, few will.
+// Of the sites not yet seen to run, few will.
 Status KernelSession::share_out() {
   constexpr double kArming = 100e-6;
   size_t quarters = 1;
@@ -207,7 +207,7 @@ Status KernelSession::round() {
   if (const Status done = place(choose_batch()); !done) return done;
   if (const Status set = share_out(); !set) return set;
   std::vector<deadheat_watch_record> records;
-  constexpr uint64_t kStep = 20;  // ms: the buffer must not fill
+  constexpr uint64_t kStep = 20;  // ms: the buffer must not fill up
   for (uint64_t waited = 0; waited < options_.round_ms && !asked_to_end_; waited += kStep) {
     asked_to_end_ = !options_.wait(std::min(kStep, options_.round_ms - waited));
     const auto some = device_.read();
@@ -230,11 +230,11 @@ Result<KernelResult> KernelSession::run() {
   settings_.share_permille =
       std::clamp<uint32_t>(static_cast<uint32_t>(options_.budget * 1000), 1, 1000);
   settings_.seed = static_cast<uint32_t>(options_.seed);
-  decode_more();  // before the time begins: on a busy machine it takes seconds
+  decode_more();  // before the time starts: on a busy machine it takes seconds
   begin_ = last_look_ = options_.seconds_passed();
   while (!asked_to_end_ &&
          (options_.seconds == 0 || options_.seconds_passed() - begin_ < options_.seconds)) {
-    // Every second breakpoint asks a new function.
+    // Every second breakpoint explores a new function.
     if (placed_ + refused_ >= 2 * decoded_) decode_more();
     if (sites_.empty()) break;
     if (const Status done = round(); !done) return done.error();

@@ -1,7 +1,7 @@
-// KernelSession: one watch of the kernel, in rounds. A round places a batch of breakpoints beside
-// those that stand already, lets the kernel run, reads what was seen and takes away what had its
-// samples, costs too much or has stood longest. One that nobody reaches costs nothing, so it stays
-// until its place is needed; the chooser decides what comes next.
+// KernelSession: one watch of the kernel, in rounds. A round adds a batch of breakpoints to the
+// existing ones, lets the kernel run, reads the results, and removes breakpoints that have their
+// samples, cost too much or have been in place longest. A breakpoint that is never reached costs
+// nothing, so it stays until its slot is needed; the chooser decides what comes next.
 #pragma once
 
 #include <functional>
@@ -19,15 +19,15 @@ namespace deadheat::sampler {
 
 struct KernelOptions {
   KernelChoice choice;
-  std::vector<AddressRange> suspected;  // by other finders: they come first
-  double seconds = 0;                   // 0: until wait() says so
+  std::vector<AddressRange> suspected;  // by other finders: these come first
+  double seconds = 0;                   // 0: until wait() ends it
   double budget = 0.03;
   bool stop_at_first = false;
   uint64_t seed = 1;
   uint64_t delay_ns = 100'000;
   uint64_t round_ms = 100;
   size_t breakpoints = DEADHEAT_WATCH_SITES;  // at once, at most
-  // Waits so long; false: somebody asks us to end.
+  // Waits that long; false: a request to end.
   std::function<bool(uint64_t milliseconds)> wait;
   std::function<double()> seconds_passed;
 };

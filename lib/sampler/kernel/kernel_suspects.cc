@@ -19,7 +19,7 @@ std::vector<AddressRange> suspects_in_kernel(const model::FindingsFile& file,
     for (const model::Role& role : finding.candidate.roles) {
       const model::Site& site = role.site;
       if (site.kind != model::SiteKind::kCode) continue;
-      // Modules have no build-id of their own here: their code is found by name.
+      // Modules have no build-id here: their code is found by name.
       const bool same =
           !build_id.empty() && site.build_id == build_id && site.module == kKernelImage;
       if (same && !site.pcs.empty())

@@ -1,5 +1,5 @@
-// Where other finders' candidates lie in the running kernel: as suspects.h has it for programs. By
-// address where the build is the same, else the whole function of that name.
+// The places of other finders' candidates in the running kernel (suspects.h does this for
+// programs): by address for the same build, otherwise the whole function of that name.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace deadheat::sampler {
 
-// `build_id`: of the running kernel; empty where it is not known.
+// `build_id`: of the running kernel; empty if unknown.
 std::vector<AddressRange> suspects_in_kernel(const model::FindingsFile& file,
                                              const KernelSymbols& symbols,
                                              const std::string& build_id);

@@ -27,7 +27,7 @@ std::optional<KernelSymbol> symbol_of(std::string_view line) {
   return symbol;
 }
 
-// Labels that divide functions but are none.
+// Excludes labels that divide functions.
 bool is_name(const KernelSymbol& symbol) {
   return !symbol.name.starts_with("__pfx_") && !symbol.name.starts_with(".L");
 }
@@ -44,7 +44,7 @@ Result<KernelSymbols> KernelSymbols::parse(std::string kallsyms) {
     auto symbol = symbol_of(line);
     if (!symbol) continue;
     any = true;
-    // Per-CPU symbols are offsets: small numbers, no addresses.
+    // Per-CPU symbols are offsets: small numbers, not addresses.
     if (symbol->begin < uint64_t{1} << 63) continue;
     out.symbols_.push_back(*symbol);
   }
@@ -52,7 +52,7 @@ Result<KernelSymbols> KernelSymbols::parse(std::string kallsyms) {
   if (out.symbols_.empty())
     return Error{"the kernel hides its addresses (/proc/kallsyms shows zeros)",
                  "run as root, with sysctl kernel.kptr_restrict below 2"};
-  // Of several at one address the first in the file stays first.
+  // Of several at one address, keep file order.
   const auto before = [](const KernelSymbol& a, const KernelSymbol& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.name.data() < b.name.data();
   };
@@ -63,7 +63,7 @@ Result<KernelSymbols> KernelSymbols::parse(std::string kallsyms) {
     while (next < out.symbols_.size() && out.symbols_[next].begin == out.symbols_[i].begin) ++next;
     KernelSymbol& symbol = out.symbols_[i];
     symbol.end = next < out.symbols_.size() ? out.symbols_[next].begin : symbol.begin;
-    // The last one of a module: what follows is none of its own.
+    // The last one of a module: what follows belongs to another.
     constexpr uint64_t kPage = 4096;
     if (next < out.symbols_.size() && out.symbols_[next].module != symbol.module)
       symbol.end = std::min(symbol.end, (symbol.begin / kPage + 1) * kPage);
@@ -84,7 +84,7 @@ const KernelSymbol* KernelSymbols::at(uint64_t address) const {
   if (after == symbols_.begin()) return nullptr;
   const uint64_t begin = (after - 1)->begin;
   const KernelSymbol* best = nullptr;
-  // Of several names for one place: the first of code or data proper.
+  // Of several names for one place: the first proper code or data symbol.
   for (auto at = after; at != symbols_.begin() && (at - 1)->begin == begin; --at)
     if (best == nullptr || is_name(*(at - 1))) best = &*(at - 1);
   return best != nullptr && address < best->end ? best : nullptr;
@@ -103,7 +103,7 @@ uint64_t KernelSymbols::base_of(std::string_view module) const {
 
 bool KernelSymbols::in_text(const KernelSymbol& symbol) const {
   if (!symbol.is_code() || symbol.end <= symbol.begin || !is_name(symbol)) return false;
-  // BPF programs and trampolines come and go.
+  // BPF programs and trampolines are short-lived.
   if (!symbol.module.empty()) return symbol.module != "bpf" && !symbol.module.starts_with("__");
   return symbol.begin >= text_begin_ && symbol.begin < text_end_;
 }

@@ -32,14 +32,14 @@ class KernelSymbols {
   const KernelSymbol* at(uint64_t address) const;
   const std::vector<KernelSymbol>& all() const { return symbols_; }
   std::optional<uint64_t> address_of(std::string_view name) const;
-  // What offsets in a module count from, so that they are the same in every boot: _text, or the
+  // The base of offsets in a module, so that they are the same in every boot: _text, or the
   // module's first function.
   uint64_t base_of(std::string_view module) const;
-  // Code of the kernel that is gone after boot, or that lies outside of its text, is no code to us.
+  // Code that is freed after boot, or outside the kernel's text, does not count.
   bool in_text(const KernelSymbol& symbol) const;
 
  private:
-  std::shared_ptr<const std::string> text_;  // what the names are parts of
+  std::shared_ptr<const std::string> text_;  // the names refer to it
   std::vector<KernelSymbol> symbols_;        // by address
   std::map<std::string_view, uint64_t> bases_;
   uint64_t text_begin_ = 0, text_end_ = 0;

@@ -1,5 +1,5 @@
-// The user side of the kernel's watch against a kernel of a few bytes and a device that is
-// scripted.
+// The user-space side of the kernel's watch, tested with a kernel of a few bytes and a scripted
+// device.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -66,7 +66,7 @@ KernelCode code() { return {KernelSymbols::parse(kSymbols).value(), read_code}; 
 
 constexpr uint8_t kRdi = 7;
 
-// The instruction at `held` stood at kHeap + 4 when the one before `other` was done.
+// The instruction at `held` was stopped at kHeap + 4 when the one before `other` had executed.
 deadheat_watch_record record(uint64_t held, uint64_t other, uint64_t rdi = kHeap) {
   deadheat_watch_record out{};
   out.sample = 1;
@@ -113,7 +113,7 @@ TEST(KernelCode, ChoosesByNameAndModule) {
 }
 
 TEST(KernelCode, LeavesOutTheLastFunctionOfAModule) {
-  // Data of the module behind it, and the code of another one, do not make it less the last.
+  // The module's data behind it, and another module's code, do not change that it is the last.
   constexpr char kMore[] =
       "ffffffffc0000020 d of_pipes\t[pipes]\nffffffffc0001000 t next_poke\t[rwrace]\n"
       "ffffffffc0001010 t last_poke\t[rwrace]\nffffffffc0001020 d data\t[rwrace]\n";
@@ -184,7 +184,7 @@ TEST(KernelCollisions, InstructionsThatCannotBeTold) {
 }
 
 TEST(KernelCollisions, WhoOverwroteItsBaseIsKnownByWhatItLoaded) {
-  // mov rdi, [rdi]: its upper half is what the held access stands at.
+  // mov rdi, [rdi]: its upper half is the location of the held access.
   const auto with = [](uint64_t loaded, uint8_t before, uint8_t after) {
     auto one = record(kText + 0x10, kText + 0x18, loaded);
     one.before[0] = before;
@@ -227,7 +227,7 @@ TEST(KernelCollisions, ChangedByNobody) {
   const Seen seen = collisions_of({changed});
   ASSERT_EQ(seen.collisions.size(), 1U);
   EXPECT_FALSE(seen.collisions[0].other);
-  // A change that a touch explains is not told twice; nor is one that a lost touch may explain.
+  // A change that a touch explains is not reported twice; nor is one that a lost touch may explain.
   auto touched = record(kText, kText + 0x13);
   touched.after[0] = 1;
   EXPECT_EQ(collisions_of({touched}).collisions.size(), 1U);
@@ -273,12 +273,12 @@ class ScriptedDevice : public KernelDevice {
   uint32_t next_slot = 0;
   size_t most = 0;
   uint32_t hits = 10, samples = 20, own_stack = 0;  // at each look
-  uint64_t only = 0;                                // of all sites this one is sampled; 0: all are
-  int passed_over = 0;                              // it stood, and others were taken
+  uint64_t only = 0;                                // only this site is sampled; 0: all are
+  int passed_over = 0;                              // it stayed, and others were removed
   std::vector<deadheat_watch_record> records;
 };
 
-// Of a clock that goes on only where the session waits.
+// With a clock that advances only while the session waits.
 KernelOptions one_second(double& now) {
   KernelOptions options;
   options.choice.functions = {"reader", "writer", "adder"};
@@ -423,7 +423,7 @@ TEST(KernelFindings, LinesWhereTheImageHasThem) {
   collisions.add(std::vector{one});
   KernelResult result;
   result.collisions = collisions.all();
-  // As if every byte were a line of its own.
+  // As if every byte were on its own line.
   const auto file = kernel_findings(result, kernel.symbols(), {"watch:1", {}, "Linux", ""}, "",
                                     [](uint64_t offset) -> std::optional<symbols::SourceFrame> {
                                       return symbols::SourceFrame{

@@ -19,7 +19,7 @@ void Chooser::add_function(uint32_t first, uint32_t end) {
     sites_[i].function = static_cast<uint32_t>(functions_.size());
   functions_.emplace_back(first, end);
   firsts_.push_back(first);
-  // Not before the files that were added earlier and asked already.
+  // Not before files that were added earlier and explored already.
   std::swap(
       firsts_.back(),
       firsts_[random_.between(next_first_ < firsts_.size() ? next_first_ : 0, firsts_.size() - 1)]);
@@ -69,7 +69,7 @@ std::optional<uint32_t> Chooser::pick_unseen() {
 }
 
 std::optional<uint32_t> Chooser::next_unseen(std::vector<uint32_t>& order, size_t& next) {
-  // Where nearly all run already, a pick must not walk them all.
+  // When nearly all run already, a pick must not walk through them all.
   constexpr size_t kMostTries = 512;
   for (size_t tried = 0; tried < std::min(2 * order.size(), kMostTries); ++tried) {
     if (next == order.size()) {
@@ -89,7 +89,7 @@ void Chooser::reached(uint32_t site) {
 }
 
 void Chooser::ask_function_of(uint32_t site) {
-  // Asked once; those that do not run now come in their turn.
+  // Explored once; sites that do not run now come in their regular turn.
   const auto [first, end] = std::exchange(functions_[sites_[site].function], {0, 0});
   for (uint32_t other = first; other < end; ++other)
     if (is_unseen(other)) near_.push_back(other);

@@ -1,13 +1,13 @@
-// Chooser: which sites get a breakpoint next.
+// Chooser: decides which sites get a breakpoint next.
 //
-// Most code of a program never runs in a given minute, and most samples of what runs often are
-// wasted. So picks alternate between two questions: does this site run at all (a random order of
-// all sites, each once before any twice), and, among those that do, which was looked at least (of a
-// few random ones the one with the fewest fruitless samples). Hot places that gave nothing thereby
-// lose to the rest; none is ever given up. Of a large program little runs: once a site of a
-// function was seen, the others of that function are asked next, and files are asked in the order
-// in which they are added, the program itself first. Every second question is to the first site of
-// a function that was not seen: there are some twenty times fewer of those.
+// Most code of a program never runs in a given minute, and most samples of frequently running code
+// are wasted. So picks alternate between two questions: does this site run at all (a random order
+// of all sites, each once before any twice), and, of those that do, which was sampled least (of a
+// few random ones, the one with the fewest fruitless samples). Hot sites without results thus lose
+// to the rest; none is ever given up. Little of a large program runs: once a site of a function was
+// seen, the others of that function are next, and files are explored in the order in which they
+// were added, the program itself first. Every second exploration goes to the first site of an
+// unseen function: there are about twenty times fewer of those.
 #pragma once
 
 #include <cstdint>
@@ -23,26 +23,26 @@ class Chooser {
  public:
   explicit Chooser(uint64_t seed) : random_(seed) {}
 
-  void add(size_t count);  // sites are numbered in the order in which they are added
-  void add_function(uint32_t first, uint32_t end);  // these sites belong to one
+  void add(size_t count);                           // sites are numbered in the order of adding
+  void add_function(uint32_t first, uint32_t end);  // these sites belong to one function
   void clear();
   size_t size() const { return sites_.size(); }
   size_t seen_running() const { return running_.size(); }
 
-  // Not one that has a breakpoint; nullopt when all have.
+  // Never one that has a breakpoint; nullopt if all have.
   std::optional<uint32_t> pick();
-  // Only of those not seen to run.
+  // Only sites not yet seen to run.
   std::optional<uint32_t> explore() { return pick_unseen(); }
   void placed(uint32_t site, bool yes) { sites_[site].placed = yes; }
   void reached(uint32_t site);
-  // A thread was in that site's function.
+  // A thread was found in that site's function.
   void ask_function_of(uint32_t site);
   void sampled(uint32_t site, bool fruitful);
-  // Never sampled; where others suspect sites, one of those.
+  // Never sampled; if other finders suspect sites, only those.
   bool comes_first(uint32_t site) const {
     return !sites_[site].sampled && (preferred_.empty() || sites_[site].preferred);
   }
-  // Reached, and there was no budget for a sample: how often now.
+  // Counts a hit without budget for a sample; returns the count.
   uint32_t passed(uint32_t site) { return ++sites_[site].passed; }
   bool is_placed(uint32_t site) const { return sites_[site].placed; }
   bool is_running(uint32_t site) const { return sites_[site].running; }
@@ -75,7 +75,7 @@ class Chooser {
   std::vector<Site> sites_;
   std::vector<uint32_t> running_, preferred_;
   std::vector<uint32_t> order_;  // of all sites; those before next_ were tried in this round
-  std::vector<std::pair<uint32_t, uint32_t>> functions_ = {{0, 0}};  // sites; 0: none is known
+  std::vector<std::pair<uint32_t, uint32_t>> functions_ = {{0, 0}};  // sites; 0: none known
   std::vector<uint32_t> near_;    // not seen to run, in functions that do
   std::vector<uint32_t> firsts_;  // of functions, shuffled like order_
   size_t next_ = 0, next_first_ = 0;

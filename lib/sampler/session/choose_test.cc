@@ -41,7 +41,7 @@ TEST(Chooser, HotPlacesThatGaveNothingLoseToTheRest) {
   for (int i = 0; i < 100; ++i) chooser.sampled(0, false);
   std::map<uint32_t, int> picks;
   for (int i = 0; i < 1000; ++i) picks[*chooser.pick()]++;
-  // Site 0 wins only when all four draws are site 0: one time in ten thousand.
+  // Site 0 wins only if all four draws are site 0: one time in ten thousand.
   EXPECT_LT(picks[0], 10);
   for (uint32_t site = 1; site < 10; ++site) EXPECT_GT(picks[site], 40) << site;
 }

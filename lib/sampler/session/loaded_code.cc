@@ -46,10 +46,11 @@ CodePlace LoadedCode::place_of(uint64_t address) const {
   return {-1, address};
 }
 
-bool LoadedCode::is_loader(int number) const {
+bool LoadedCode::is_below_program(int number) const {
   const std::string& path = module(number).path;
   const std::string name = path.substr(path.rfind('/') + 1);
-  return name.starts_with("ld-linux") || name.starts_with("ld-musl");
+  return name.starts_with("ld-linux") || name.starts_with("ld-musl") ||
+         name.starts_with("libdeadheat.so");
 }
 
 void LoadedCode::leave_library(Side& side) {
@@ -60,7 +61,7 @@ void LoadedCode::leave_library(Side& side) {
   };
   size_t count = in_library(side.place) ? 1 : 0;
   while (count > 0 && count <= side.stack.size() && in_library(side.stack[count - 1])) count++;
-  // Where nobody else is known, the library itself is named.
+  // If no other caller is known, the library itself is named.
   side.library_frames = count <= side.stack.size() ? count : 0;
 }
 
@@ -75,7 +76,7 @@ bool LoadedCode::reads_ahead(const Side& side) {
 
 namespace {
 
-// Whether what a push, a pop, a call or a return just accessed may be among the held bytes.
+// Whether a push, pop, call or return may just have accessed the held bytes.
 bool at_stack_pointer(const user_regs_struct& registers, const Side& held) {
   constexpr uint64_t kWord = 8;
   return held.address < registers.rsp + kWord && registers.rsp - kWord < held.address + held.size;
@@ -89,7 +90,7 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
   side.place = {after.module, after.address > 0 ? after.address - 1 : 0};
   ModuleCode* const code = code_of(after.module);
   if (code == nullptr) return side;
-  side.in_loader = is_loader(after.module);
+  side.below_program = is_below_program(after.module);
   side.in_go = code->is_go();
   side.in_go_runtime = code->in_go_runtime(side.place.address);
   const bool begins = code->begins_at(after.address);
@@ -106,7 +107,7 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
     for (const MemoryAccess& access : instruction->memory()) {
       const uint64_t at = effective_address(*instruction, access, event.registers);
       const bool touches = access.touches(at, held.address, held.address + held.size);
-      // String instructions have moved on by one element; a load may have replaced its own base.
+      // String instructions have advanced by one element; a load may have replaced its own base.
       if (!touches && !access.base_changes) continue;
       side.place = place;
       side.text = text;
@@ -128,7 +129,7 @@ Side LoadedCode::side_of(const Event& event, const Side& held) {
   return side;
 }
 
-// "call [rax+8]" traps where it went to; its address is told by where it returns to.
+// "call [rax+8]" traps at its target; find the call instruction from its return address.
 std::optional<Side> LoadedCode::caller_of(const Event& event, uint64_t return_address,
                                           const Side& held) {
   const CodePlace after = place_of(return_address);
@@ -137,7 +138,7 @@ std::optional<Side> LoadedCode::caller_of(const Event& event, uint64_t return_ad
   if (!call || !call->transfers) return std::nullopt;
   Side side;
   side.place = {after.module, call->address};
-  // A direct call to just here: it is the one, and it accessed its own stack only.
+  // A direct call to this place: it is the caller, and it accessed only its own stack.
   if (call->target != 0 && call->target + module(after.module).bias == event.pc &&
       !at_stack_pointer(event.registers, held)) {
     side.elsewhere = true;

@@ -5,7 +5,7 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr int kMostTraps = 8;  // of one sample that are not reported: then it is a hot atomic
+constexpr int kMostTraps = 8;  // unreported ones per sample: beyond, it is a hot atomic
 
 }  // namespace
 
@@ -39,7 +39,7 @@ bool Samples::fill_access(const Instruction& instruction, const Event& event, Si
   return true;
 }
 
-// Registers watch 32 bytes of what is copied at most: some of them, drawn each time.
+// Registers watch at most 32 bytes of a copy: a random part each time.
 bool Samples::fill_copy(const CopyFunction& function, const Event& event, Side& held) {
   constexpr uint64_t kMost = Backend::kRegisters * 8;
   CopiedBytes bytes = CopyCalls::written(event.registers);
@@ -62,7 +62,7 @@ bool Samples::fill_copy(const CopyFunction& function, const Event& event, Side& 
   return true;
 }
 
-// What the thread is about to do, and the value before it; nothing where it would only mislead.
+// What the thread is about to do, and the value before it; nothing if that would only mislead.
 std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& place) {
   ModuleCode* const code = code_.code_of(place.module);
   auto instruction = code->at(place.address);
@@ -75,7 +75,7 @@ std::optional<Collision> Samples::held_at(const Event& event, const CodePlace& p
   held.text = instruction_text(code->bytes(place.address, kLongestInstruction));
   if (copy != nullptr ? !fill_copy(*copy, event, held) : !fill_access(*instruction, event, held))
     return std::nullopt;
-  held.in_loader = code_.is_loader(place.module);
+  held.below_program = code_.is_below_program(place.module);
   held.in_go = code->is_go();
   held.in_go_runtime = code->in_go_runtime(place.address);
   held.reads_ahead = !held.copies && code_.reads_ahead(held);
@@ -136,8 +136,8 @@ std::vector<SampleEnd> Samples::touched(const Event& event) {
   return ends;
 }
 
-// Whether a string function read the held bytes only because it reads whole vectors: an end lies
-// before them. Loops read four vectors before they look at one.
+// Whether a string function read the held bytes only because it reads whole vectors: the end comes
+// before them. Loops read four vectors before they check one.
 bool Samples::ended_before(const Side& reader, uint64_t address) {
   if (!reader.reads_ahead || reader.address == 0) return false;
   bool loops = false;
@@ -171,7 +171,7 @@ bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
   return true;
 }
 
-// The second net: the value changed and nobody was seen.
+// The second check: the value changed but no access was caught.
 SampleEnd Samples::end(Sample& sample, bool met, bool fresh) {
   Collision& seen = sample.seen;
   seen.after.resize(seen.held.size);
@@ -220,12 +220,12 @@ uint64_t Samples::standing_ns(uint64_t now_ns) const {
 std::vector<CodePlace> Samples::callers(int task) const {
   std::vector<CodePlace> out;
   const std::vector<uint64_t> stack = backend_.stack(task);
-  // A return address may lie behind the calling function; the call does not.
+  // A return address may be behind the calling function; the call is not.
   for (size_t i = 1; i < stack.size(); ++i) out.push_back(code_.place_of(stack[i] - 1));
   return out;
 }
 
-// Unwinding is slow: only the first of its kind is unwound.
+// Unwinding is slow: only the first collision of its kind is unwound.
 void Samples::add_stacks(Collision& collision, int held, int other) {
   const CodePlace there = collision.other ? collision.other->place : CodePlace{};
   if (known_.contains({collision.held.place, there})) return;
@@ -239,7 +239,7 @@ void Samples::add_stacks(Collision& collision, int held, int other) {
   code_.leave_library(*collision.other);
 }
 
-// Whether it is a new one.
+// Returns whether it is a new one.
 bool Samples::keep(Collision collision) {
   const CodePlace there = collision.other ? collision.other->place : CodePlace{};
   const auto [entry, fresh] = known_.try_emplace({collision.held.place, there}, collisions_.size());

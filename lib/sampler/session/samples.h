@@ -1,8 +1,8 @@
-// Samples: the threads that stand before an access now, the memory that is watched for each, and
-// what came of it.
+// Samples: the threads that are currently stopped before an access, the memory watched for each,
+// and the results.
 //
-// Up to four at once, one for each debug register; a wide access takes several registers. At least
-// one thread is always left running: where all stand nobody can come.
+// Up to four at once, one per debug register; a wide access takes several registers. At least one
+// thread is always left running: if all were stopped, none could access the memory.
 #pragma once
 
 #include <functional>
@@ -20,7 +20,7 @@ namespace deadheat::sampler {
 struct SampleEnd {
   uint32_t site = 0;
   uint64_t held_ns = 0;
-  bool fruitful = false;  // a collision that was not known yet
+  bool fruitful = false;  // a new collision
 };
 
 class Samples {
@@ -28,19 +28,19 @@ class Samples {
   Samples(Backend& backend, LoadedCode& code, uint64_t seed, uint64_t delay_ns)
       : backend_(backend), code_(code), random_(seed), delay_ns_(delay_ns) {}
 
-  std::function<void(const Collision&)> found = [](const Collision&) {};  // each new one
+  std::function<void(const Collision&)> found = [](const Collision&) {};  // called for each new one
 
   enum class Begun : uint8_t { kYes, kNoRoom, kNothingToSee };
-  // The task of a breakpoint; if yes, it stands until its sample ends, no longer than `most_ns`.
+  // The task of a breakpoint; if kYes, it is stopped until its sample ends, at most `most_ns`.
   Begun begin(const Event& event, const CodePlace& place, uint32_t site,
               uint64_t most_ns = UINT64_MAX);
-  // A thread touched watched memory; it is released here. The samples that ended by it.
+  // A thread touched watched memory; it is released here. Returns the samples that ended by this.
   std::vector<SampleEnd> touched(const Event& event);
   std::vector<SampleEnd> end_due(uint64_t now_ns);
   std::vector<SampleEnd> end_all();
-  void drop();  // exec, or the target is gone: nobody is there to be released
+  void drop();  // exec, or the target has ended: no task is there to be released
 
-  uint64_t next_deadline_ns() const;  // UINT64_MAX where none stands
+  uint64_t next_deadline_ns() const;  // UINT64_MAX if none is active
   size_t standing() const { return now_.size(); }
   uint64_t standing_ns(uint64_t now_ns) const;
 
@@ -56,7 +56,7 @@ class Samples {
     uint64_t from_ns = 0, deadline_ns = 0;
     Collision seen;
     int traps = 0;
-    bool explained = false;  // somebody wrote who is not reported: a changed value says no more
+    bool explained = false;  // an unreported access wrote: a changed value adds nothing
   };
   std::optional<Collision> held_at(const Event& event, const CodePlace& place);
   bool fill_access(const Instruction& instruction, const Event& event, Side& held);

@@ -7,17 +7,17 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint that is not reached by then moves
-// One that only explores stays longer: moving it is what costs.
+constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint not reached by then moves
+// A breakpoint that only explores stays longer: moving it is the expensive part.
 constexpr uint64_t kExploringNs = 250'000'000, kFirstsNs = 1'000'000'000;
-// A few at a time: each costs two system calls, and whoever reaches a breakpoint meanwhile stands.
+// A few at a time: each costs two system calls, while threads that hit a breakpoint are stopped.
 constexpr uint64_t kStepNs = 10'000'000;
 constexpr size_t kMostInAStep = 64;
 constexpr size_t kMostTakenIn = 4096;        // sites of a decoded module: 2 ms
-constexpr uint64_t kPatienceNs = 1'000'000;  // for samples under way
-// Hot sites spend the budget before a seldom one is reached, and a race is often between the two.
-// So what was never sampled may go a little ahead of the budget, and a breakpoint on what runs
-// seldom stays where it is.
+constexpr uint64_t kPatienceNs = 1'000'000;  // for active samples
+// Hot sites use up the budget before a rare one is reached, but races often involve one of each. So
+// sites that were never sampled may exceed the budget a little, and a breakpoint on a rarely
+// running site stays in place.
 constexpr uint64_t kFirstSampleDebtNs = 10'000'000;
 constexpr uint64_t kWaitNs = 10'000'000'000;
 constexpr size_t kMostWaiting = 512;
@@ -49,7 +49,7 @@ SessionResult Session::run() {
     explore();
   }
   backend_.begin();
-  // Of a huge program: it is attended to meanwhile, and its time counts from then on.
+  // For a huge program: it is attended to meanwhile, and its time counts from then on.
   while (sites_.empty() && decoding_.waiting() > 0) {
     if (!handle(backend_.wait(backend_.now_ns() + kStepNs))) return finish();
     take_in(kMostTakenIn);
@@ -99,8 +99,8 @@ bool Session::handle(const Event& event) {
   return true;
 }
 
-// Where threads are found, there is code that runs: a library in which all of the work is done may
-// be the last of many. Often at first, then twice a second.
+// The positions of threads show which code runs: the library that does all the work may be the last
+// of many. Often at first, then twice a second.
 void Session::look() {
   constexpr uint64_t kAtFirst = 20, kThen = 5;
   for (const uint64_t pc : backend_.take_pcs()) {
@@ -117,9 +117,9 @@ void Session::look() {
   if (looks_++ < kAtFirst || looks_ % kThen == 0) budget_.take(backend_.look() * Budget::kTrapNs);
 }
 
-// A single thread collides with nobody, so it has no breakpoints and pays nothing. When the others
-// have ended it keeps them for a moment: programs that begin and end threads all the time would
-// have them placed and removed as often.
+// A single thread collides with no other, so it has no breakpoints and pays nothing. When the
+// others have ended it keeps them for a moment: otherwise programs that start and end threads all
+// the time would have them placed and removed as often.
 bool Session::alone() {
   const uint64_t now = backend_.now_ns();
   if (backend_.tasks() >= 2) {
@@ -145,7 +145,7 @@ void Session::stay_alone() {
   next_rotation_ns_ = next_modules_ns_ = now + (decoded ? kRotationNs : kStepNs);
 }
 
-// What was not reached makes room; libraries that were loaded meanwhile are found.
+// Breakpoints that were not reached make room; libraries loaded meanwhile are found.
 void Session::rotate() {
   if (alone()) return stay_alone();
   if (samples_.standing() > 0 && !std::exchange(postponed_, true)) {
@@ -180,7 +180,7 @@ void Session::rotate() {
   place_more();
 }
 
-// Whether it makes room for another. What runs, but not now, is left where it is.
+// Whether it makes room for another. A site that runs, but not now, keeps its breakpoint.
 bool Session::outlived(Placed& placed, uint64_t now_ns) {
   const uint64_t age = now_ns - placed.since_ns;
   if (placed.purpose == Purpose::kWait) return age >= kWaitNs;
@@ -198,7 +198,7 @@ bool Session::place(uint32_t site, Purpose purpose) {
   const Site& chosen = sites_[site];
   const uint64_t pc = chosen.code.address + code_.module(chosen.module).bias;
   if (!backend_.insert(pc, chosen.code.first_byte)) {
-    // A process that is just ending has no memory left, and so nothing to refuse.
+    // An ending process has no memory left, and so nothing to refuse.
     uint8_t byte = 0;
     if (backend_.read(pc, {&byte, 1})) refused_++;
     return false;
@@ -209,7 +209,7 @@ bool Session::place(uint32_t site, Purpose purpose) {
   return true;
 }
 
-// Forgets a breakpoint that is gone; the site that it was for.
+// Forgets a removed breakpoint; returns its site.
 uint32_t Session::take_placed(std::unordered_map<uint64_t, Placed>::iterator placed) {
   const Placed was = placed->second;
   counts_[static_cast<size_t>(was.purpose)]--;
@@ -218,7 +218,7 @@ uint32_t Session::take_placed(std::unordered_map<uint64_t, Placed>::iterator pla
   return was.site;
 }
 
-// Not at once: the thread that reached it stands there.
+// Not immediately: the thread that reached it is stopped there.
 void Session::place_owed() {
   if (!budget_.nearly_allows(backend_.now_ns(), kFirstSampleDebtNs)) return;
   for (size_t placed = 0; !owed_.empty() && placed < kMostInAStep; ++placed) {
@@ -238,8 +238,8 @@ void Session::place_more() {
   }
 }
 
-// A hit that is not sampled costs little, and a site is seen to run for the first time once: so
-// what runs is learned even when samples have spent the budget, only not without bound.
+// A hit without a sample costs little, and each site is first seen to run only once: so exploration
+// continues even when samples have spent the budget, but within a bound.
 void Session::explore() {
   const uint64_t now = backend_.now_ns();
   if (!budget_.nearly_allows(now, kExploringDebtNs)) return;
@@ -271,11 +271,11 @@ void Session::on_breakpoint(const Event& event) {
   const uint64_t stopped = backend_.stopped_ns();
   budget_.take(stopped - stopped_ns_);
   stopped_ns_ = stopped;
-  // A thread that has stood enough would run into the next one at once.
+  // A thread that was stopped long enough would hit the next one at once.
   if (stood_enough_ == stood_enough) place_more();
 }
 
-// Nothing where it has stood for so long that not even the shortest sample fits.
+// 0 if it was stopped for so long that not even the shortest sample fits.
 uint64_t Session::may_stand_ns(int task) {
   if (options_.standstill_ns == 0) return UINT64_MAX;
   const uint64_t stood = backend_.stood_ns(task);
@@ -283,7 +283,7 @@ uint64_t Session::may_stand_ns(int task) {
   return left < options_.delay_ns / 2 ? 0 : left;
 }
 
-// It was reached for nothing; what was never sampled gets its breakpoint back.
+// It was reached in vain; a site that was never sampled gets its breakpoint back.
 void Session::pass_over(uint32_t site, Purpose purpose) {
   if (chooser_.comes_first(site) && chooser_.passed(site) <= kMostPasses) owed_.push_back(site);
   if (purpose != Purpose::kSample) return;
@@ -297,7 +297,7 @@ bool Session::affordable(uint32_t site) const {
                                samples_.standing_ns(now));
 }
 
-// Whether the thread stands now. What that costs is counted when it ends.
+// Returns whether the thread is now stopped. The cost is counted when the sample ends.
 bool Session::begin_sample(const Event& event, uint32_t site, Purpose purpose) {
   const uint64_t from = backend_.now_ns();
   if (!affordable(site)) {

@@ -1,4 +1,4 @@
-// Session: one watch of one target. Places breakpoints where the Chooser says, begins samples as
+// Session: one watch of one target. Places breakpoints where the Chooser decides, begins samples as
 // far as the budget allows, and collects collisions.
 #pragma once
 
@@ -22,33 +22,33 @@ namespace deadheat::sampler {
 
 struct SessionOptions {
   double budget = 0.03;
-  double seconds = 0;  // 0: until the target ends or somebody asks
+  double seconds = 0;  // 0: until the target ends or a request to end
   uint64_t seed = 1;
-  uint64_t delay_ns = 500'000;  // mean; each is drawn between a half and three halves of it
-  // For which one thread may stand in one second; 0: no bound. Half a percent of the time stays
-  // below the 99th percentile of what a server's clients wait.
+  uint64_t delay_ns = 500'000;  // mean; each delay is drawn between a half and three halves of it
+  // The time for which one thread may be stopped per second; 0: no bound. Half a percent of the
+  // time stays below the 99th percentile of the latency that a server's clients see.
   uint64_t standstill_ns = 0;
-  std::vector<std::string> functions;  // patterns; none: all
-  std::vector<std::string> modules;    // patterns for paths or names; none: chosen()
+  std::vector<std::string> functions;  // patterns; empty: all
+  std::vector<std::string> modules;    // patterns for paths or names; empty: chosen()
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
-  // Which instructions of a module other finders suspect: they come first.
+  // Which instructions of a module other finders suspect: these come first.
   std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
   // Each new one, with the modules that its places mean and the seconds since the watch began.
   std::function<void(const Collision&, const std::vector<LoadedModule>&, double)> found;
   size_t breakpoints = 64;              // at once, at most
-  size_t exploring = 1024;              // besides, to learn what runs
+  size_t exploring = 1024;              // additional ones, to learn what runs
   uint64_t first_patience_ms = 60'000;  // for the first module; then the program starts anyway
 };
 
 struct SessionResult {
   std::vector<Collision> collisions;
-  std::vector<LoadedModule> modules;  // what CodePlace::module means
+  std::vector<LoadedModule> modules;  // what CodePlace::module refers to
   Counters counters;
   double seconds = 0, used = 0;  // used: share of the run time that was taken
   uint64_t sites = 0, running = 0, hits = 0, samples = 0;
   uint64_t not_decoded = 0;  // modules
   bool ended = false, interrupted = false;
-  bool alone = false;   // there never were two threads
+  bool alone = false;   // there were never two threads
   std::string problem;  // why a module could not be decoded
 };
 
@@ -58,8 +58,8 @@ class Session {
   SessionResult run();
 
  private:
-  // What a breakpoint is for: the next sample; to learn whether a site runs at all; or for a site
-  // that does run, but seldom: it costs nothing until it is reached.
+  // What a breakpoint is for: the next sample; to learn whether a site runs at all; or to wait for
+  // a site that runs rarely, which costs nothing until it is reached.
   enum class Purpose : uint8_t { kSample, kExplore, kWait, kCount };
   struct Placed {
     uint32_t site = 0;
@@ -73,7 +73,7 @@ class Session {
 
   void load_program();
   void load_modules();
-  void take_in(size_t most);  // sites of what was decoded
+  void take_in(size_t most);  // sites of decoded modules
   void begin_adding();
   void prefer_suspected(uint32_t first);
   void forget_program();
@@ -105,26 +105,26 @@ class Session {
   LoadedCode code_;
   Samples samples_;
   Decoding decoding_;
-  DecodedModule adding_;     // of which some sites were taken in
-  size_t added_ = 0;         // so many
-  std::vector<Site> sites_;  // by module, then by address
+  DecodedModule adding_;                                               // partly added
+  size_t added_ = 0;                                                   // number of its sites added
+  std::vector<Site> sites_;                                            // by module, then by address
   std::unordered_map<int, std::pair<size_t, size_t>> by_module_;       // of sites_
   std::unordered_map<uint64_t, Placed> placed_;                        // by absolute pc
   std::array<size_t, static_cast<size_t>(Purpose::kCount)> counts_{};  // of placed_
-  std::vector<uint32_t> owed_;  // reached when there was no budget, and never sampled
-  // As many breakpoints as are reached in the time in which they can be afforded, not more.
+  std::vector<uint32_t> owed_;  // reached without budget, and never sampled
+  // No more breakpoints than are reached in the time for which they can be afforded.
   size_t at_once_ = 4;
   uint64_t exploring_ns_ = 0, sampling_ns_ = 0, next_modules_ns_ = 0;
   uint64_t looks_ = 0;
   bool postponed_ = false;
-  bool wasted_ = false;  // one was reached for nothing since the last rotation
+  bool wasted_ = false;  // one was reached in vain since the last rotation
   uint64_t start_ns_ = 0, next_rotation_ns_ = 0;
-  uint64_t alone_since_ns_ = 0;  // 0: it is not
+  uint64_t alone_since_ns_ = 0;  // 0: not alone
   bool two_ = false, ever_two_ = false;
   uint64_t hits_ = 0, unaffordable_ = 0, stood_enough_ = 0, alone_ = 0, no_room_ = 0, refused_ = 0,
            stopped_ns_ = 0;
   uint64_t suspected_ = 0;
-  int old_modules_ = 0;  // of programs before exec
+  int old_modules_ = 0;  // from programs before exec
   CodeList totals_;
   std::string problem_;
   bool ended_ = false, interrupted_ = false;

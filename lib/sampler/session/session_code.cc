@@ -1,6 +1,6 @@
-// How the target's code becomes sites. Decoding has a thread of its own, and what it yields is
-// taken in piece by piece: meanwhile nobody attends to threads that reach a breakpoint, get a
-// signal or begin another thread.
+// Turns the target's code into sites. Decoding has its own thread, and its results are added in
+// pieces: meanwhile the session does not attend to threads that hit a breakpoint, get a signal or
+// start another thread.
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -26,8 +26,8 @@ void Session::load_modules() {
   }
 }
 
-// The first module, the program as a rule, is waited for, so that a short run is watched from its
-// beginning; a huge one starts without us.
+// Waits for the first module, normally the program, so that a short run is watched from its
+// beginning; a huge program starts without us.
 void Session::load_program() {
   load_modules();
   while (sites_.empty() && decoding_.waiting() > 0) {
@@ -87,7 +87,7 @@ void Session::prefer_suspected(uint32_t first) {
   }
 }
 
-// Module numbers stay: collisions of the old program refer to them.
+// Module numbers are permanent: collisions of the old program refer to them.
 void Session::forget_program() {
   samples_.drop();
   placed_.clear();

@@ -32,7 +32,7 @@ FakeBackend::Step touch(int task, uint64_t pc, std::vector<uint64_t> watches = {
   return [=](FakeBackend& fake) {
     Event event = at(Event::Kind::kWatchpoint, task, pc)(fake);
     event.watches = watches;
-    // Without a word, of all that there are.
+    // By default, all watches.
     if (watches.empty())
       for (const auto& [number, watch] : fake.watches) event.watches.push_back(number);
     return event;
@@ -132,7 +132,7 @@ TEST(Session, WhatWasNeverSampledMayGoAheadOfTheBudget) {
   FakeBackend target(tiny());
   SessionOptions options = short_session();
   options.budget = 0.001;
-  // The hot one's first sample has spent it for half a second; then the seldom one is reached.
+  // The hot site's first sample has spent it for half a second; then the rare one is reached.
   target.script = {reach(10, kReadG), time(), reach(10, kShift), touch(11, kAfterReadG)};
   const SessionResult result = Session(target, options).run();
   ASSERT_EQ(result.collisions.size(), 1U);
@@ -177,7 +177,7 @@ TEST(Session, BreakpointsComeWithTheSecondThreadAndGoWithTheLast) {
   EXPECT_FALSE(result.alone);
 }
 
-// Reached all the same: the others ended a moment ago.
+// Reached all the same: the others have just ended.
 TEST(Session, AloneNobodyIsHeld) {
   FakeBackend target(tiny());
   target.script = {[](FakeBackend& fake) {
@@ -262,13 +262,13 @@ TEST(Session, ThreadsStandAtTheSameTime) {
   FakeBackend target(tiny());
   target.task_count = 3;
   size_t most = 0;
-  // The write of 11 into g reaches the read of 10 only: its own watch is not for itself.
+  // The write of 11 to g affects only the read of 10: a thread is excluded from its own watch.
   target.script = {reach(10, kReadG), reach(11, kShift), [&](FakeBackend& fake) {
                      most = fake.watches.size();
                      return touch(12, kAfterShift)(fake);
                    }};
   SessionOptions options = short_session();
-  options.budget = 100;  // the script's clock hardly moves
+  options.budget = 100;  // the script's clock hardly advances
   const SessionResult result = Session(target, options).run();
   EXPECT_EQ(most, 2U);
   EXPECT_EQ(result.collisions.size(), 2U);
@@ -276,7 +276,7 @@ TEST(Session, ThreadsStandAtTheSameTime) {
   EXPECT_EQ(target.released, (std::multiset<int>{10, 11, 12}));
 }
 
-// The touch waits in the back end while its sample ends and another one gets the register.
+// The touch is queued in the back end while its sample ends and another one gets the register.
 TEST(Session, ATouchThatIsTooLateIsNotChargedToTheNextSample) {
   FakeBackend target(tiny());
   target.script = {reach(10, kReadG), time(), reach(12, kShift), touch(11, kAfterShift, {1}),
@@ -298,7 +298,7 @@ TEST(Session, AnInstructionThatTouchesOtherBytesIsNoCollision) {
   EXPECT_EQ(counter(result, "not_reported_other_bytes"), 1U);
 }
 
-// A call through memory ends there, and who called is not known: it may be the one.
+// A call through memory ends there, and its caller is unknown: it may be the accessing one.
 TEST(Session, AtTheBeginningOfAFunctionTheOneBeforeSaysNothing) {
   FakeBackend target(tiny());
   target.script = {reach(10, kReadG), touch(11, kReadG), time()};
@@ -367,7 +367,7 @@ TEST(NotReported, LockedAgainstLockedOnly) {
   beside.other->address += 4;
   EXPECT_EQ(rules.judge(beside), Rule::kNotTouching);
   Collision dark = locked_pair(true, false);
-  dark.other->reads = dark.other->writes = false;  // in code that no file has, say
+  dark.other->reads = dark.other->writes = false;  // for example, in code outside any file
   EXPECT_EQ(rules.judge(dark), Rule::kNotDecoded);
   dark.held.locked = false;
   EXPECT_EQ(rules.judge(dark), Rule::kReported);
@@ -383,8 +383,8 @@ TEST(NotReported, LockedAgainstLockedOnly) {
   collector.other->in_go_runtime = true;
   EXPECT_EQ(rules.judge(collector), Rule::kGoRuntime);
   Collision loader = locked_pair(false, false);
-  loader.other->in_loader = true;
-  EXPECT_EQ(rules.judge(loader), Rule::kLoader);
+  loader.other->below_program = true;
+  EXPECT_EQ(rules.judge(loader), Rule::kBelowProgram);
   EXPECT_EQ(rules.counted(Rule::kBothLocked), 1U);
 }
 

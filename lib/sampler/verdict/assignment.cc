@@ -16,7 +16,7 @@ bool assigns(std::string_view token) {
   return kOperators.contains(token);
 }
 
-// Where the bracket that closes just before `end` was opened; `end` where it was not.
+// Where the bracket that closes just before `end` was opened; `end` if nowhere.
 size_t opened_at(const Tokens& tokens, size_t end) {
   int depth = 0;
   for (size_t i = end; i-- > 0;) {
@@ -27,7 +27,7 @@ size_t opened_at(const Tokens& tokens, size_t end) {
   return end;
 }
 
-// "a->b[i].c": where it begins that ends just before `end`; `end` if nothing like that does.
+// "a->b[i].c": the beginning of the chain that ends just before `end`; `end` if there is none.
 size_t chain_begin(const Tokens& tokens, size_t end) {
   size_t at = end;
   while (at > 0) {
@@ -46,7 +46,7 @@ size_t chain_begin(const Tokens& tokens, size_t end) {
   return end;
 }
 
-// Whether a statement of its own begins at `at`, outside all parentheses.
+// Whether a new statement begins at `at`, outside all parentheses.
 bool begins_here(const Tokens& tokens, size_t at, bool at_start) {
   if (at == 0) return at_start;
   int depth = 0;
@@ -72,7 +72,7 @@ Tokens assigned_by(const Tokens& tokens, size_t at, bool at_start) {
   if (!begins_here(tokens, begin, at_start)) return {};
   Tokens out(tokens.begin() + static_cast<ptrdiff_t>(begin),
              tokens.begin() + static_cast<ptrdiff_t>(at));
-  // A call, or a cast, within an index.
+  // A call, or a cast, inside an index.
   if (std::find(out.begin(), out.end(), "(") != out.end()) return {};
   return out;
 }

@@ -23,14 +23,14 @@ bool follows_pointer(std::string_view token) {
 }
 
 struct Target {
-  std::string_view name;  // "slots" of "&table->slots[i]"
+  std::string_view name;  // "slots" in "&table->slots[i]"
   int arrows = 0;
   bool address_of = false, element = false;
   bool member = false;  // of the element
   size_t end = 0;       // of the argument
 };
 
-// The argument that begins at `at`; nothing where it is more than names, members and one index.
+// The argument that begins at `at`; nothing if it is more than names, members and one index.
 std::optional<Target> target_at(const Tokens& tokens, size_t at) {
   Target out;
   bool inside = false;
@@ -85,10 +85,10 @@ bool is_argument_of_builtin(const Tokens& tokens,
     const std::string whole = accessed->name + accessed->part;
     const bool named = last_name(whole) == target->name && target->arrows == 0;
     if (!target->element) return named;
-    // An element of an array; of a pointer with that name, the pointer itself is read plainly.
+    // An element of an array. With a pointer of that name, the pointer itself is read plainly.
     if (named) return target->member || whole.ends_with(']');
   }
-  // Through a pointer: no variable that the line names.
+  // Through a pointer: not a variable that the line names.
   if (accessed && (target->arrows > 0 || has(tokens, last_name(accessed->name)))) return false;
   const auto apart = [&](size_t from, size_t to) {
     return std::none_of(tokens.begin() + static_cast<ptrdiff_t>(from),

@@ -1,8 +1,8 @@
-// Builtin: what the one atomic builtin of a line accesses, as in
+// Builtin: determines what the single atomic builtin of a line accesses, as in
 // "__atomic_store_n(&table->slots[i], v, ORDER)".
 //
-// Besides its target a line has other accesses: of the pointer, of an index, of the value that is
-// stored. Nothing is resolved; only a line is taken on which the target cannot be one of those.
+// Besides its target a line has other accesses: of the pointer, an index, or the stored value.
+// Nothing is resolved; a line is accepted only if the target cannot be one of those.
 #pragma once
 
 #include <cstddef>
@@ -14,12 +14,12 @@
 
 namespace deadheat::sampler {
 
-// `accessed`: the variable that the access is to, where that has a name. `column`: how many tokens
-// stand before the place on the line that the access has by its line table.
+// `accessed`: the accessed variable, if it has a name. `column`: the number of tokens on the line
+// before the position that the line table gives for the access.
 bool is_argument_of_builtin(const std::vector<std::string_view>& tokens,
                             const std::optional<symbols::GlobalName>& accessed, size_t column);
 
-// The last name of "bank::accounts[3].balance".
+// The last name in "bank::accounts[3].balance".
 std::string_view last_name(std::string_view text);
 
 }  // namespace deadheat::sampler

@@ -17,7 +17,7 @@ using symbols::Symbolizer;
 using symbols::WordFacts;
 using Tokens = std::vector<std::string_view>;
 
-// Words of the language that neither access memory nor change how it is accessed.
+// Keywords that neither access memory nor change how it is accessed.
 bool is_harmless_keyword(std::string_view word) {
   static const std::set<std::string_view> kWords = {
       "if",     "else",  "while",    "for",      "do",       "switch", "case",    "default",
@@ -44,7 +44,7 @@ std::string line_at(Symbolizer& symbolizer, Symbolizer::ModuleId module, const S
   return symbolizer.source_text(module, there);
 }
 
-// Whether a statement can begin at the frame's line: what stands before it ended one.
+// Whether a statement can begin at the frame's line: the text before it ended one.
 bool begins_statement(Symbolizer& symbolizer, Symbolizer::ModuleId module,
                       const SourceFrame& frame) {
   constexpr uint32_t kFurthest = 40;  // blank lines and comments in between
@@ -77,7 +77,7 @@ bool is_whole(const Tokens& tokens) {
 
 bool is_plain_word(const WordFacts& facts, std::string_view after, bool dereferenced) {
   if (!facts.known() || facts.marked) return false;
-  // "f(" must be a function, a pointer to one or a type; of a macro there is no entry.
+  // "f(" must be a function, a pointer to one or a type; macros have no entry.
   if (leads_on(after)) return !facts.opaque;
   if (facts.variable && facts.marked_value) return false;
   return !facts.marked_inside || (!dereferenced && after != "[" && after != "(");
@@ -90,8 +90,8 @@ bool names_or_follows(const Tokens& tokens, const symbols::GlobalName& global) {
   return std::find(tokens.begin(), tokens.end(), whole) != tokens.end();
 }
 
-// Whether all words are known, none of them marked, and one is a variable: GCC gives some loads the
-// line of a closing brace.
+// Whether all words are known, none of them is marked, and one is a variable: GCC gives some loads
+// the line of a closing brace.
 bool are_plain_words(Symbolizer& symbolizer, const AccessedPlace& place, const Tokens& tokens) {
   bool any = false;
   bool after_type = false;  // "Type* name" is no dereference
@@ -107,7 +107,7 @@ bool are_plain_words(Symbolizer& symbolizer, const AccessedPlace& place, const T
     const std::string_view after = i + 1 < tokens.size() ? tokens[i + 1] : ";";
     if (!is_plain_word(facts, after, dereferenced)) return false;
     any |= facts.variable;
-    after_type = facts.other && !facts.variable;  // a constructor has its name, too
+    after_type = facts.other && !facts.variable;  // constructors have the type's name too
   }
   return any;
 }
@@ -130,7 +130,7 @@ bool is_plain(Symbolizer& symbolizer, const AccessedPlace& place, const SourceFr
   return shown(assigned_by(tokens, places::tokens_of(before).size(), begins));
 }
 
-// Rust's atomics: demangled as far as that is known, else as they are ("_RNv...4core4sync6atomic").
+// Rust's atomics: demangled if possible, otherwise mangled ("_RNv...4core4sync6atomic").
 bool in_atomic_library_of_rust(std::string_view name) {
   const bool inside =
       name.starts_with("core::sync::atomic::") ||
@@ -141,13 +141,13 @@ bool in_atomic_library_of_rust(std::string_view name) {
 bool in_atomic_library(const SourceFrame& frame) {
   const std::string_view name = frame.function;
   if (in_atomic_library_of_rust(name)) return true;
-  // What latches, semaphores and atomic_ref are made of.
+  // The building blocks of latches, semaphores and atomic_ref.
   if (model::normalize_function(name).name.starts_with("std::__atomic_impl::")) return true;
   bool member = false;
   for (const std::string_view known :
        {"std::atomic<", "std::__atomic_base<", "std::__atomic_float<", "std::atomic_flag::"})
     member |= name.starts_with(known);
-  // Constructors initialise plainly.
+  // Constructors initialise with plain accesses.
   constexpr std::string_view kConstructors[] = {"::atomic(", "::__atomic_base(",
                                                 "::__atomic_float(", "::atomic_flag("};
   return member && std::none_of(std::begin(kConstructors), std::end(kConstructors),

@@ -1,5 +1,5 @@
-// Accesses of known nature: each function's name says what its own memory accesses must be called.
-// "unknown" is also the right answer for what only looks harmless.
+// Accesses of known nature: each function's name gives the expected nature of its memory accesses.
+// "unknown" is also the right answer for accesses that only look harmless.
 #include "lib/sampler/verdict/nature_cases.h"
 
 #include <atomic>
@@ -12,7 +12,7 @@
 #define HIDDEN_CAST(x) (*(volatile int*)&(x))
 #define ENABLED 1
 
-// What Rust's standard library is made of, by its names.
+// A stand-in for Rust's standard library, by names.
 namespace core::sync::atomic {
 __attribute__((always_inline)) inline int get(const int* cell) {
   int sum = 0;
@@ -77,7 +77,7 @@ int plain_after_comment(int v) {
   return v;
 }
 
-// A macro beside the assignment: the column tells.
+// A macro besides the assignment: the column decides.
 void plain_beside_macro(int v) {
   if (ENABLED) spare = v;
 }
@@ -113,7 +113,7 @@ void atomic_builtin_store(int v) { __atomic_store_n(&counter, v, __ATOMIC_RELEAS
 
 int unknown_conditional(int v) { return v > 0 ? counter : v; }
 int unknown_through_builtin(Record* r) { return __atomic_load_n(&r->next->size, 0); }
-// The index is read plainly, beside the element.
+// The index is read plainly, besides the element.
 int unknown_builtin_of_index(int* d) { return __atomic_load_n(&d[flags[2]], __ATOMIC_ACQUIRE); }
 int unknown_builtin_of_itself() { return __atomic_load_n(&flags[flags[3]], __ATOMIC_ACQUIRE); }
 int unknown_builtin_of_global_pointer() { return __atomic_exchange_n(shelf, 1, 0); }

@@ -1,4 +1,4 @@
-// Only so that the linker keeps the cases.
+// Ensures that the linker keeps the cases.
 #pragma once
 
 extern "C" int plain_read();

@@ -19,7 +19,7 @@ const char* text(Nature nature) {
   return nature == Nature::kPlain ? "plain" : nature == Nature::kAtomic ? "atomic" : "unknown";
 }
 
-// The variable that a pc-relative access names; what goes through a pointer has none.
+// The variable that a pc-relative access names; accesses through a pointer have none.
 std::optional<symbols::GlobalName> global_of(symbols::Symbolizer& symbolizer,
                                              symbols::Symbolizer::ModuleId module,
                                              const Instruction& instruction) {
@@ -45,7 +45,7 @@ TEST(Nature, EveryCaseIsWhatItsNameSays) {
       ASSERT_FALSE(frames.empty());
       const std::string function = frames.back().function;
       const std::string words = instruction_text(code.value()->bytes(site.address, 15));
-      // A locked instruction says itself what it is.
+      // A locked instruction is atomic by itself.
       if (instruction->locked) continue;
       seen[function]++;
       const auto global = global_of(symbolizer, module, *instruction);
@@ -64,7 +64,7 @@ TEST(Builtin, WhatAnElementsNameMustBe) {
   const char* const line = "__atomic_store_n(&d[i], d0, __ATOMIC_RELEASE);";
   EXPECT_TRUE(is(line, {"d", "[3]"}));
   EXPECT_TRUE(is(line, {"bank::d", "[3]"}));
-  // A pointer of that name is read plainly; where it leads to may be any other variable.
+  // A pointer of that name is read plainly; its target may be any other variable.
   EXPECT_FALSE(is(line, {"d", ""}));
   EXPECT_TRUE(is(line, {"elsewhere", "[7]"}));
   EXPECT_FALSE(is(line, {"i", ""}));
@@ -75,8 +75,8 @@ TEST(Builtin, WhatAnElementsNameMustBe) {
   EXPECT_FALSE(is("__atomic_store_n(&table->slots[i], 1, 0);", {"elsewhere", "[7]"}));
 }
 
-// strcmp reads whole vectors, also what another thread may write behind the end: no proof of a
-// race.
+// strcmp reads whole vectors, including bytes that another thread may write behind the end: not a
+// proof of a race.
 TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
   const std::string path = std::filesystem::read_symlink("/proc/self/exe").string();
   auto code = ModuleCode::open(path);
@@ -104,7 +104,7 @@ TEST(Nature, AVectorReadOfTheCLibraryProvesNoRace) {
   }
 }
 
-// Neither side has debug information; who writes a vector has no atomic in mind.
+// Neither side has debug information; vector stores are never meant to be atomic.
 TEST(Nature, AVectorWriteIsPlain) {
   for (const auto& [bulk, kind] : {std::pair{true, model::CandidateKind::kDataRace},
                                    std::pair{false, model::CandidateKind::kCollision}}) {

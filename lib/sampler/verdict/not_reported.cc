@@ -28,8 +28,8 @@ constexpr const char* kLockCode[] = {
     "bit_spin_*",
 };
 
-// Go makes an atomic load of a plain move; its atomic stores have a lock, so a store without one is
-// none.
+// Go implements an atomic load as a plain move; its atomic stores have a lock prefix, so a store
+// without one is not atomic.
 bool is_locked_and_load(const Side& one, const Side& other) {
   const auto loads = [](const Side& side) { return !side.locked && side.reads && !side.writes; };
   return (one.locked && loads(other)) || (other.locked && loads(one));
@@ -43,7 +43,7 @@ Rule rule_of(const Collision& seen) {
   const Side& other = *seen.other;
   if (held.locked && other.locked) return Rule::kBothLocked;
   if (is_atomic(held) && is_atomic(other)) return Rule::kBothAtomic;
-  if (held.in_loader || other.in_loader) return Rule::kLoader;
+  if (held.below_program || other.below_program) return Rule::kBelowProgram;
   if (other.in_lock_code) return Rule::kLockCode;
   if (other.in_go_runtime && !held.in_go_runtime) return Rule::kGoRuntime;
   if (held.in_go && other.in_go && is_locked_and_load(held, other)) return Rule::kGoAtomicLoad;
@@ -52,7 +52,7 @@ Rule rule_of(const Collision& seen) {
   if (!known) return is_atomic(held) ? Rule::kNotDecoded : Rule::kReported;
   if (other.ended_before) return Rule::kReadAhead;
   if (!held.writes && !other.writes) return Rule::kBothRead;
-  // Address 0: it could not be told, because the instruction changed its own base register.
+  // Address 0: unknown, because the instruction changed its own base register.
   if (other.address != 0 &&
       (other.address >= held.address + held.size || held.address >= other.address + other.size))
     return Rule::kNotTouching;
@@ -89,8 +89,8 @@ Counters NotReported::counters() const {
       row(Rule::kNotTouching, "not_reported_other_bytes",
           "traps of accesses to other bytes were not reported"),
       row(Rule::kBothRead, "not_reported_both_read", "collisions of two reads were not reported"),
-      row(Rule::kLoader, "not_reported_dynamic_linker",
-          "collisions with the dynamic linker were not reported"),
+      row(Rule::kBelowProgram, "not_reported_dynamic_linker",
+          "collisions with the dynamic linker or Deadheat's own runtime were not reported"),
       row(Rule::kOwnStack, "not_reported_own_stack",
           "accesses of threads to their own stacks were not watched"),
       row(Rule::kBothAtomic, "not_reported_both_atomic",

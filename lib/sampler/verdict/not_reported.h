@@ -1,5 +1,5 @@
-// Everything that a watch sees and does not report. Nothing else in lib/sampler hides a collision;
-// each rule has a counter that travels with the findings.
+// Everything that a watch sees but does not report. Nothing else in lib/sampler hides a collision;
+// each rule has a counter that is stored with the findings.
 #pragma once
 
 #include <array>
@@ -14,23 +14,24 @@ namespace deadheat::sampler {
 enum class Rule : uint8_t {
   kReported,
   kBothLocked,     // lock-prefixed or xchg against each other: atomic on both sides
-  kLockedAndGone,  // a locked or atomic access' value changed, nobody was seen: may be its like
-  kNotTouching,    // the instruction that trapped touches other bytes than the held one
-  kBothRead,       // a read trapped where only the held side reads: traps cover read and write
-  kLoader,         // the dynamic linker binds functions while others call them: made to be safe
+  kLockedAndGone,  // a locked or atomic access's value changed by an unseen access, which may be of
+  kNotTouching,    // the trapping instruction touches bytes other than the held ones
+  kBothRead,       // a read trapped while the held side only reads: traps cover read and write
+  kBelowProgram,   // the dynamic linker binds functions while others call them, and inlined
+                   // checks read what Deadheat's runtime writes: safe by design
   kOwnStack,       // the held side's own stack
   kBothAtomic,     // atomic on both sides by debug information (a lock prefix counts too)
-  kLockCode,       // kernel: one side is a lock's own code, whose words are made to be raced for
-  kReadAhead,      // a string function of the C library read the bytes behind a string's end
-  kClock,          // kernel: the tick counter, which everybody reads without a lock
-  kGoRuntime,      // Go's collector, scheduler and locks look at what the program writes
-  kGoAtomicLoad,   // Go: a locked access against a load, which is how an atomic load is made
-  kNotDecoded,     // a touch by an instruction that cannot be told: kernel; where the held one is
-                   // atomic (the other may be its like)
+  kLockCode,      // kernel: one side is in a lock's own code, whose words are meant to be raced for
+  kReadAhead,     // a string function of the C library read the bytes behind a string's end
+  kClock,         // kernel: the tick counter, which all code reads without a lock
+  kGoRuntime,     // Go's collector, scheduler and locks read what the program writes
+  kGoAtomicLoad,  // Go: a locked access against a load, which may be an atomic load
+  kNotDecoded,    // a touch by an unidentified instruction: in the kernel, or if the held access is
+                  // atomic (the other may be too)
   kCount
 };
 
-// Functions that are a lock: spin, read-write, mutex, semaphore. The list is in the .cc.
+// Functions that implement a lock: spin, read-write, mutex, semaphore. The list is in the .cc.
 bool is_lock_code(std::string_view function);
 
 bool is_clock(std::string_view variable);

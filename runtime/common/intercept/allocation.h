@@ -1,4 +1,4 @@
-// What the malloc family and the operators share: a block, and what the mode is told of it.
+// Shared by the malloc family and the operators: a block, and what the mode is told about it.
 #pragma once
 
 #include "runtime/common/allocation_hooks.h"
@@ -9,9 +9,9 @@ extern "C" void __libc_free(void*);
 
 namespace deadheat::runtime {
 
-// Who uses a block that reached it without order with the allocation races with that. Marking all
-// the bytes would cost as much again as the allocation; the first ones are those that a user of a
-// fresh pointer touches. What it misses is a user that touches only others.
+// A thread that receives a block without ordering and uses it races with the allocation. Marking
+// all bytes would double the cost of the allocation, so only the first are marked: those that a
+// user of a fresh pointer usually touches. Missed: a user that touches only other bytes.
 constexpr size_t kFirstWord = 8;
 
 inline void* allocate(size_t size, size_t alignment, bool zero, Address pc) {

@@ -74,7 +74,7 @@ void forget_arrivals(const pthread_barrier_t* barrier) {
 
 constexpr int kNotModelled = -2;  // shared with other processes, or too many
 
-struct GlibcBarrier {  // the beginning of it, since 2.23
+struct GlibcBarrier {  // its beginning, since glibc 2.23
   uint32_t in, round, count;
   int shared;
 };
@@ -166,7 +166,7 @@ INTERCEPT(int, sem_getvalue, (sem_t * semaphore, int* value)) {
   return result;
 }
 
-// sem_open and the like touch nobody's history: a semaphore that is made anew at an address only
-// inherits the edges of the old one, which can hide a race and never invent one.
+// sem_open and similar calls do not reset history: a semaphore recreated at an address inherits the
+// edges of the old one, which can hide a race but never invent one.
 
 }  // namespace deadheat::runtime

@@ -1,6 +1,6 @@
-// Condition variables. A wait lets go of its mutex, and holds it again however it ends: woken,
-// timed out, or cancelled (then glibc takes the mutex before the program's cleanup handlers run,
-// and so does ours). The default symbol version is named: dlsym may give the one of 1998.
+// Condition variables. A wait releases its mutex, and holds it again however it ends: woken, timed
+// out, or cancelled (then glibc acquires the mutex before the program's cleanup handlers run, and
+// so do we). The default symbol version is named explicitly: dlsym may return the one of 1998.
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -25,9 +25,9 @@ void holds_again(void* data) {
   on_lock(wait.thread, wait.pc, wait.mutex, false);
 }
 
-// `call` does the real wait; `woken` is its result if it was woken. EINVAL and EPERM come before
-// the mutex is let go, and the mode hears of an unlock and a lock that did not happen: that hides
-// nothing but a misuse.
+// `call` does the real wait; `woken` is its result if it was woken. EINVAL and EPERM are returned
+// before the mutex is released, so the mode sees an unlock and a lock that did not happen: this
+// hides only a misuse.
 template <typename Call>
 int wait_on(void* condition, void* mutex, Address pc, int woken, Call call) {
   Thread* const thread = self();
@@ -59,8 +59,8 @@ int lock_again(const Relock& lock) {
   return result;
 }
 
-// The mode keeps who waits; the real condition variable is not used. Nothing can come between
-// letting go of the mutex and waiting, because nobody else runs.
+// The mode keeps the waiters; the real condition variable is not used. Nothing can happen between
+// releasing the mutex and waiting, because no other thread runs.
 int scheduled_wait(void* condition, void* mutex, Address pc, uint64_t deadline_ns, int timed_out) {
   Thread* const thread = self();
   const Relock lock{{thread, pc, Point::kLock, mutex}, static_cast<pthread_mutex_t*>(mutex)};
@@ -82,7 +82,7 @@ int scheduled_wait(void* condition, void* mutex, Address pc, uint64_t deadline_n
   return 0;
 }
 
-// Of other processes' waits nothing is known: libc's own then.
+// Waits of other processes are invisible to us: use libc's own then.
 bool is_private(const pthread_cond_t* condition) { return (condition->__data.__wrefs & 1) == 0; }
 
 bool takes_over(const void* condition) {
@@ -94,8 +94,8 @@ void notifies(void* condition, Address pc, uint32_t count) {
   if (thread == nullptr) return;
   point(thread, pc, Point::kNotify, condition);
   on_notify(thread, pc, address_of(condition));
-  // After the edge to who is woken: the call still uses the condition then, and must not find it
-  // freed.
+  // After the edge to the woken thread: the call still uses the condition then, and it must not
+  // have been freed.
   was_read(thread, pc, condition, 1);
   released(condition, count);
 }

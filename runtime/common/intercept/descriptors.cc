@@ -3,19 +3,20 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "runtime/common/intercept/file_locks.h"
 #include "runtime/common/os.h"
 
 namespace deadheat::runtime {
 
 namespace {
 
-constexpr int kMaxDescriptors = 1 << 16;  // higher numbers are not looked at: no edges, no accesses
-constexpr size_t kShared = 1 << 16;       // objects of pipes, and of pairs; more share one: too
-                                          // many edges, never too few
+constexpr int kMaxDescriptors = 1 << 16;  // higher numbers are ignored: no edges, no accesses
+constexpr size_t kShared = 1 << 16;  // objects of pipes and of pairs; beyond, several share one:
+                                     // too many edges, never too few
 constexpr Address kUnknown = 0, kNone = 1;
 
 Address entries[kMaxDescriptors];  // kUnknown, kNone or the object
-// Never touched: their addresses are the objects' names.
+// Never accessed: their addresses name the objects.
 uint64_t all_sockets, single[kMaxDescriptors], pipes[kShared], socket_pairs[kShared];
 uint64_t files[kShared];
 
@@ -42,8 +43,6 @@ Address classify(int fd) {
   }
 }
 
-bool is_file(Address object) { return object - address_of(files) < sizeof files; }
-
 uint64_t not_followed;
 
 bool known(int fd) { return fd >= 0 && fd < kMaxDescriptors; }
@@ -51,6 +50,19 @@ bool known(int fd) { return fd >= 0 && fd < kMaxDescriptors; }
 }  // namespace
 
 Address sockets_object() { return address_of(&all_sockets); }
+
+bool is_file_object(Address object) { return object - address_of(files) < sizeof files; }
+
+void object_publishes(Thread* thread, Address pc, Address object) {
+  if (has_relatives() && object != sockets_object())
+    on_happens_before(thread, pc, sockets_object());
+  on_happens_before(thread, pc, object);
+}
+
+void object_received(Thread* thread, Address pc, Address object) {
+  on_happens_after(thread, pc, object);
+  if (has_relatives() && object != sockets_object()) on_happens_after(thread, pc, sockets_object());
+}
 
 uint64_t descriptors_not_followed() { return __atomic_load_n(&not_followed, __ATOMIC_RELAXED); }
 
@@ -72,23 +84,29 @@ void descriptor_used(Thread* thread, Address pc, int fd) {
 }
 
 void descriptor_publishes(Thread* thread, Address pc, int fd) {
-  if (thread == nullptr) return;
+  if (thread == nullptr || nothing_to_do()) return;
   descriptor_used(thread, pc, fd);
   const Address object = descriptor_object(fd);
-  if (object != 0) on_happens_before(thread, pc, object);
+  if (object != 0) object_publishes(thread, pc, object);
 }
 
 void descriptor_received(Thread* thread, Address pc, int fd) {
-  if (thread == nullptr) return;
+  if (thread == nullptr || nothing_to_do()) return;
   const Address object = descriptor_object(fd);
-  if (object != 0) on_happens_after(thread, pc, object);
+  if (object != 0) object_received(thread, pc, object);
 }
 
-Sending::Sending(Address pc, int fd) : thread_(self()), pc_(pc), object_(0) {
+Sending::Sending(Address pc, int fd)
+    : thread_(nothing_to_do() ? nullptr : self()), pc_(pc), object_(0) {
   if (thread_ == nullptr) return;
   descriptor_used(thread_, pc, fd);
   object_ = descriptor_object(fd);
-  if (object_ != 0) on_send_begin(thread_, pc, object_);
+  if (object_ == 0) return;
+  if (has_relatives() && object_ != sockets_object())
+    on_happens_before(thread_, pc, sockets_object());
+  if (is_file_object(object_) && watched_files_object() != 0)
+    on_happens_before(thread_, pc, watched_files_object());
+  on_send_begin(thread_, pc, object_);
 }
 
 Sending::Sending(Address pc, int fd, const void* buffer, size_t size) : Sending(pc, fd) {
@@ -125,6 +143,7 @@ ssize_t Sending::took(ssize_t result, const void* buffer) {
 }
 
 ssize_t Sending::took(ssize_t result, const iovec* parts, size_t count) {
+  if (thread_ == nullptr) return result;
   size_t left = result > 0 ? static_cast<size_t>(result) : 0;
   for (size_t i = 0; i < count && left > 0; ++i) {
     const size_t size = parts[i].iov_len < left ? parts[i].iov_len : left;
@@ -136,12 +155,22 @@ ssize_t Sending::took(ssize_t result, const iovec* parts, size_t count) {
 
 namespace {
 
+void file_closes(Thread* thread, Address pc, Address object) {
+  const Address locks = locks_of_file(object), watches = watched_files_object();
+  if (locks != 0) on_happens_before(thread, pc, locks);
+  if (watches != 0) on_happens_before(thread, pc, watches);
+}
+
 void ends(Thread* thread, Address pc, int fd, bool close) {
   if (!known(fd)) return;
   if (thread != nullptr) {
-    // The reader of the other end sees the end of the stream; of a file nobody sees it.
+    // The reader of the other end sees the end of the stream. Of a file only those who watch it or
+    // wait for a lock on it see that it is closed.
     const Address object = descriptor_object(fd);
-    if (object != 0 && !is_file(object)) on_happens_before(thread, pc, object);
+    if (is_file_object(object))
+      file_closes(thread, pc, object);
+    else if (object != 0)
+      object_publishes(thread, pc, object);
     accessed(thread, pc, &entries[fd], sizeof entries[fd], close);
     if (close && is_instrumented(pc))
       on_memory_reset(thread, address_of(&entries[fd]), sizeof entries[fd]);
@@ -166,6 +195,10 @@ void descriptor_copied(int from, int to) {
   if (!known(to)) return;
   const Address object = descriptor_object(from);
   __atomic_store_n(&entries[to], object == 0 ? kNone : object, __ATOMIC_RELAXED);
+}
+
+void descriptor_stands_for(int fd, Address object) {
+  if (known(fd)) __atomic_store_n(&entries[fd], object, __ATOMIC_RELAXED);
 }
 
 void descriptor_forgotten(int fd) {

@@ -5,11 +5,15 @@
 // like one a descriptor, carried on by dup. A regular file is one object by its inode: what was
 // written to any part of it happens before any later read. (By parts, a write that appends would
 // have to be asked where it went, and only afterwards.) Terminals and other devices order nothing.
-// How the name of a file orders is in names.cc.
+// How the name of a file orders is in names.cc, locks on files in file_locks.cc.
 //
-// A descriptor is also a thing that can be raced on: every use counts as a read of its table entry
-// and close as a write. After a close the entry has no past: the number may come back through code
-// that we do not see.
+// Another process may read at one end and write at the other. From the first fork or spawn on, what
+// this process tells by pipes, files and names may come back through any other of them, and through
+// the end of a child: they all tell the sockets' object too (relatives.cc).
+//
+// A descriptor itself can also be raced on: every use counts as a read of its table entry and
+// close as a write. A close ends the entry's history: code that we do not see may reuse the
+// number.
 #pragma once
 
 #include <sys/uio.h>
@@ -20,23 +24,23 @@ namespace deadheat::runtime {
 
 // 0: does not synchronise.
 Address descriptor_object(int fd);
-uint64_t descriptors_not_followed();  // uses of numbers that are too high to be looked at
+uint64_t descriptors_not_followed();  // uses of numbers beyond the limit
 
 void descriptor_used(Thread* thread, Address pc, int fd);
 void descriptor_publishes(Thread* thread, Address pc, int fd);  // before the real call
 void descriptor_received(Thread* thread, Address pc, int fd);   // after it
 void descriptor_closes(Thread* thread, Address pc, int fd);     // before the real close
 // Before a dup2 onto an open descriptor. The number is never free, and daemons put /dev/null under
-// descriptors that others still use: it races with a close, not with their use.
+// descriptors that others still use: it races with a close, but not with their use.
 void descriptor_replaced(Thread* thread, Address pc, int fd);
 
-// Around a call that sends memory: the release before it, and after it the bytes that it took,
-// which may be fewer than it was offered (a socket that does not block, a signal).
+// Around a call that sends memory: the release before it, and afterwards the bytes that it took,
+// which may be fewer than offered (a non-blocking socket, a signal).
 class Sending {
  public:
   Sending(Address pc, int fd);
-  // What is offered is a point of a mode that schedules: afterwards others may have it already, and
-  // write there in order.
+  // What is offered is a point of a scheduling mode: afterwards others may already have the data
+  // and write there in order.
   Sending(Address pc, int fd, const void* buffer, size_t size);
   Sending(Address pc, int fd, const iovec* parts, size_t count);
   ~Sending();
@@ -57,8 +61,24 @@ class Sending {
 
 void descriptors_paired(int a, int b);
 void descriptor_copied(int from, int to);
-void descriptor_forgotten(int fd);  // the number means something new
+void descriptor_forgotten(int fd);  // the number gets a new meaning
+
+// The descriptor is of a kind that is told by other means than its own: it gets that object.
+void descriptor_stands_for(int fd, Address object);
+bool is_file_object(Address object);
 
 Address sockets_object();
+
+// Before something that others can see, after something that they may have caused; `object` is a
+// descriptor's or a name's. With relatives also the object of all that goes out and comes in.
+void object_publishes(Thread* thread, Address pc, Address object);
+void object_received(Thread* thread, Address pc, Address object);
+
+// relatives.cc
+void makes_relatives();  // before the first fork or spawn
+bool has_relatives();
+
+// watches.cc: what inotify descriptors tell; 0 while the process has none.
+Address watched_files_object();
 
 }  // namespace deadheat::runtime

@@ -1,10 +1,10 @@
-// The ways a process ends in good order, and its exit handlers.
+// Normal ends of a process, and its exit handlers.
 //
-// Our handler is registered by the first constructor of the process, before libc registers the
-// linker's: so it runs after the program's handlers and all static destructors. To change the
-// status it calls exit again: libc then goes on where it was (the handlers that are left, which are
-// none, then stdio's buffers) and ends with the new status. Flushing the buffers ourselves could
-// wait for a thread that sits in a read of stdin.
+// The first constructor of the process registers our handler before libc registers the linker's, so
+// it runs after the program's handlers and all static destructors. To change the status it calls
+// exit again: libc then continues where it was (no handlers are left, then stdio's buffers) and
+// ends with the new status. Flushing the buffers ourselves could wait for a thread blocked in a
+// read of stdin.
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -19,7 +19,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-// What a program registered; the registration happens before the handler runs.
+// A handler registered by the program; the registration happens before the handler runs.
 struct ExitHandler {
   void (*plain)(void*);
   void (*with_status)(int, void*);
@@ -109,8 +109,8 @@ INTERCEPT(void, __assert_fail,
 
 namespace {
 
-// A program that does not join its threads often ends before they have done anything. They get
-// some time, and no longer than they need.
+// A program that does not join its threads often ends before they have done anything. Give them
+// some time, but no more than they need.
 void wait_for_threads() {
   constexpr int64_t kStepMs = 2;
   int64_t left_ms = runtime_options().atexit_sleep_ms;

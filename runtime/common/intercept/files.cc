@@ -5,11 +5,14 @@
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/sendfile.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "runtime/common/blocking.h"
 #include "runtime/common/intercept/descriptors.h"
+#include "runtime/common/intercept/file_locks.h"
+#include "runtime/common/intercept/readiness.h"
 #include "runtime/common/os.h"
 
 namespace deadheat::runtime {
@@ -48,8 +51,8 @@ uint64_t timeout_ns(int timeout_ms) {
   return timeout_ms < 0 ? kForever : static_cast<uint64_t>(timeout_ms) * 1'000'000;
 }
 
-// Where a mode schedules, it waits for the events, and the call itself (`real(false)`) does not;
-// again, if another thread that waited too has taken them.
+// When a mode schedules, it waits for the events, and the call itself (`real(false)`) does not
+// wait; it retries if another waiting thread has taken them.
 template <typename Real>
 int await_events(Address pc, const char* name, int epoll, const epoll_event* events,
                  uint64_t limit_ns, Real real) {
@@ -66,6 +69,8 @@ int await_events(Address pc, const char* name, int epoll, const epoll_event* eve
     if (count == 0 && outside.waited() && outside.woken() == Woken::kReleased) continue;
     if (count > 0) {
       descriptor_received(self(), pc, epoll);
+      for (int i = 0; i < count; ++i)
+        if (has_news(events[i].events)) watched_is_ready(pc, epoll, events[i].data.u64);
       was_written(self(), pc, events, static_cast<size_t>(count) * sizeof *events);
     }
     return count;
@@ -167,9 +172,54 @@ INTERCEPT(ssize_t, pwritev64v2, (int fd, const iovec* parts, int count, off64_t 
                       static_cast<size_t>(count));
 }
 
-INTERCEPT(ssize_t, sendfile, (int to, int from, off_t* at, size_t size)) {
+#define SENDFILE(name, offset)                                              \
+  INTERCEPT(ssize_t, name, (int to, int from, offset* at, size_t size)) {   \
+    descriptor_publishes(self(), CALLER, to);                               \
+    return received(REAL(name)(to, from, at, size), CALLER, from, nullptr); \
+  }
+SENDFILE(sendfile, off_t)
+SENDFILE(sendfile64, off64_t)
+#undef SENDFILE
+
+INTERCEPT(ssize_t, copy_file_range,
+          (int from, off64_t* from_at, int to, off64_t* to_at, size_t size, unsigned flags)) {
   descriptor_publishes(self(), CALLER, to);
-  return received(REAL(sendfile)(to, from, at, size), CALLER, from, nullptr);
+  return received(REAL(copy_file_range)(from, from_at, to, to_at, size, flags), CALLER, from,
+                  nullptr);
+}
+
+INTERCEPT(ssize_t, tee, (int from, int to, size_t size, unsigned flags)) {
+  descriptor_publishes(self(), CALLER, to);
+  return received(REAL(tee)(from, to, size, flags), CALLER, from, nullptr);
+}
+
+INTERCEPT(ssize_t, vmsplice, (int fd, const iovec* parts, size_t count, unsigned flags)) {
+  Sending sending(CALLER, fd, parts, count);
+  return sending.took(REAL(vmsplice)(fd, parts, count, flags), parts, count);
+}
+
+// The size and the times of a file are news as its bytes are.
+INTERCEPT(int, fstat, (int fd, struct stat* status)) {
+  const int result = REAL(fstat)(fd, status);
+  if (result != 0) return result;
+  descriptor_received(self(), CALLER, fd);
+  was_written(self(), CALLER, status, sizeof *status);
+  return result;
+}
+
+INTERCEPT(int, ftruncate, (int fd, off_t size)) {
+  descriptor_publishes(self(), CALLER, fd);
+  return REAL(ftruncate)(fd, size);
+}
+
+INTERCEPT(int, ftruncate64, (int fd, off64_t size)) {
+  descriptor_publishes(self(), CALLER, fd);
+  return REAL(ftruncate64)(fd, size);
+}
+
+INTERCEPT(int, fchmod, (int fd, mode_t mode)) {
+  descriptor_publishes(self(), CALLER, fd);
+  return REAL(fchmod)(fd, mode);
 }
 
 INTERCEPT(ssize_t, splice,
@@ -194,10 +244,11 @@ INTERCEPT(int, eventfd_read, (int fd, eventfd_t* value)) {
   return result;
 }
 
-// What was done before a descriptor was added or changed happens before its events are taken out.
+// Everything before a descriptor is added or changed happens before its events are received.
 INTERCEPT(int, epoll_ctl, (int epoll, int operation, int fd, epoll_event* event)) {
   if (event != nullptr) was_read(self(), CALLER, event, sizeof *event);
   descriptor_publishes(self(), CALLER, epoll);
+  if (event != nullptr && operation != EPOLL_CTL_DEL) watch_begins(epoll, fd, event->data.u64);
   return REAL(epoll_ctl)(epoll, operation, fd, event);
 }
 
@@ -264,19 +315,19 @@ INTERCEPT(int, dup3, (int from, int to, int flags)) {
   return result;
 }
 
-INTERCEPT(int, fcntl, (int fd, int command, long argument)) {
-  const int result = REAL(fcntl)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
-    descriptor_copied(fd, result);
-  return result;
-}
-
-INTERCEPT(int, fcntl64, (int fd, int command, long argument)) {
-  const int result = REAL(fcntl64)(fd, command, argument);
-  if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))
-    descriptor_copied(fd, result);
-  return result;
-}
+#define FCNTL(name)                                                                   \
+  INTERCEPT(int, name, (int fd, int command, long argument)) {                        \
+    if (is_lock_command(command)) before_file_lock(CALLER, fd);                       \
+    const Outside outside(waits_for_lock(command) ? self() : nullptr, CALLER, #name); \
+    const int result = REAL(name)(fd, command, argument);                             \
+    if (is_lock_command(command)) after_file_lock(CALLER, fd, result);                \
+    if (result >= 0 && (command == F_DUPFD || command == F_DUPFD_CLOEXEC))            \
+      descriptor_copied(fd, result);                                                  \
+    return result;                                                                    \
+  }
+FCNTL(fcntl)
+FCNTL(fcntl64)
+#undef FCNTL
 
 INTERCEPT(int, close, (int fd)) {
   descriptor_closes(self(), CALLER, fd);

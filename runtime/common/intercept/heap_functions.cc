@@ -24,7 +24,7 @@ bool power_of_two(size_t value) { return value != 0 && (value & (value - 1)) == 
 
 size_t page_size() { return static_cast<size_t>(getpagesize()); }
 
-// Always a new block: the old one's bytes are freed for everybody who still looks at them.
+// Always allocates a new block: for other threads, the old one's bytes are freed.
 void* reallocate(void* block, size_t size, Address pc) {
   if (block == nullptr) return allocate(size, 0, false, pc);
   if (!heap_owns(block)) return __libc_realloc(block, size);

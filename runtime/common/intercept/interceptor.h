@@ -1,11 +1,11 @@
-// How an interceptor is written. INTERCEPT(int, close, (int fd)) { ... } defines the exported
-// function `close` and REAL(close), libc's. The C++ name is another one, so that no header's
-// declaration (its attributes, its exception specification, its being a builtin) applies to ours.
+// How to write an interceptor. INTERCEPT(int, close, (int fd)) { ... } defines the exported
+// function `close` and REAL(close), libc's. The C++ name differs, so that no header's declaration
+// (its attributes, exception specification, builtin status) applies to ours.
 //
-// Every interceptor does the real work whatever the runtime thinks, leaves errno as the real
+// Every interceptor does the real work regardless of the runtime's state, leaves errno as the real
 // function left it, and tells the mode only what happened: self() is null before the start and
-// after a thread's end. The caller's pc decides whether its accesses count: code that is not
-// instrumented must never be part of a report.
+// after a thread's end. The caller's pc decides whether its accesses count: uninstrumented code
+// must never be part of a report.
 #pragma once
 
 #include <pthread.h>
@@ -18,7 +18,7 @@
 namespace deadheat::runtime {
 
 // One per interceptor, collected by the linker in a section; real.cc fills in the functions.
-struct alignas(32) RealEntry {  // or the compiler would align them as it likes, with gaps
+struct alignas(32) RealEntry {  // without this, the compiler may align them with gaps
   const char* name;
   const char* version;  // null: the default one
   void** function;
@@ -32,28 +32,39 @@ inline Function* resolved(Function*& real) {
   return real;
 }
 
-// What the interceptors remember of a thread, also while self() is null.
+// A function of a library that a program may or may not have, looked up on first use.
+template <typename Function>
+inline Function* found_once(Function*& real, const char* name, void* (*find)(const char*)) {
+  Function* found = __atomic_load_n(&real, __ATOMIC_RELAXED);
+  if (__builtin_expect(found == nullptr, 0)) {
+    found = reinterpret_cast<Function*>(find(name));
+    __atomic_store_n(&real, found, __ATOMIC_RELAXED);
+  }
+  return found;
+}
+
+// What interceptors remember about a thread, even while self() is null.
 struct OnceCall;
 struct Local {
-  uint32_t kernel_id = 0;          // 0: not asked yet
-  uint32_t destructor_rounds = 0;  // of TLS destruction that are still to come
+  uint32_t kernel_id = 0;          // 0: not determined yet
+  uint32_t destructor_rounds = 0;  // remaining rounds of TLS destruction
   OnceCall* once = nullptr;
   uint32_t pending_signals = 0;
-  const pthread_mutex_t* robust[8] = {};  // held; more than that are not followed
+  const pthread_mutex_t* robust[8] = {};  // held; any further ones are not tracked
 };
 extern __thread Local local __attribute__((tls_model("initial-exec")));
 
 uint32_t own_kernel_id();
-// The thread ends: the next owner of what it holds comes after it.
+// The thread ends: the next owner of what it holds is ordered after it.
 void leave_robust_mutexes(Thread* thread);
-void leave_fibers();  // the thread is about to end: it is itself again
+void leave_fibers();  // the thread is about to end: it returns to its own fiber
 
 inline Address address_of(const volatile void* pointer) {
   return reinterpret_cast<Address>(pointer);
 }
 
-// The accesses of a libc function on behalf of its caller. Those that are told before they happen
-// are points of a mode that schedules: another thread may come first.
+// The accesses of a libc function on behalf of its caller. Accesses announced before they happen
+// are points of a scheduling mode: another thread may run first.
 inline void accesses(Thread* thread, Address pc, const volatile void* begin, size_t size,
                      bool write) {
   if (in_production() || thread == nullptr || size == 0 || !is_instrumented(pc)) return;
@@ -73,8 +84,8 @@ inline void was_written(Thread* thread, Address pc, const volatile void* begin, 
   accessed(thread, pc, begin, size, true);
 }
 
-// A function that only looks, and whose result says how far: `seen(result)` bytes from `begin`.
-// Where a mode schedules, others may run after our look: the one that counts comes then.
+// A function that only reads, and whose result tells how far: `seen(result)` bytes from `begin`.
+// When a mode schedules, others may run after this read, so the read that counts follows.
 template <typename Real, typename Seen>
 inline auto looks(Address pc, const volatile void* begin, Real real, Seen seen) {
   const auto result = real();
@@ -84,15 +95,15 @@ inline auto looks(Address pc, const volatile void* begin, Real real, Seen seen) 
 
 }  // namespace deadheat::runtime
 
-// A function of ours that calls the program's. If that ends in a tail call of something that we
-// intercept, the return address is in here: the caller is the program (modules.cc).
+// A function of ours that calls the program's. If that ends in a tail call of an intercepted
+// function, the return address is in here, but the caller is the program (modules.cc).
 #define CALLS_PROGRAM __attribute__((section("deadheat_calls"), noinline))
-#define NO_TAIL_CALL __asm__ volatile("")  // after such a call, or ours would be one too
+#define NO_TAIL_CALL __asm__ volatile("")  // after such a call, or it would become a tail call
 #define EXPORTED extern "C" __attribute__((visibility("default"), used))
 #define CALLER reinterpret_cast<deadheat::runtime::Address>(__builtin_return_address(0))
 #define REAL(name) (deadheat::runtime::resolved(real_##name))
 
-// A real function that is needed without being intercepted.
+// A real function needed without being intercepted.
 #define REAL_VERSION(result, name, version, parameters)                    \
   using Type_##name = result parameters;                                   \
   static Type_##name* real_##name;                                         \
@@ -108,7 +119,7 @@ inline auto looks(Address pc, const volatile void* begin, Real real, Seen seen) 
 
 #define INTERCEPT(result, name, parameters) INTERCEPT_VERSION(result, name, nullptr, parameters)
 
-// A second name of an intercepted function.
+// An alias of an intercepted function.
 #define INTERCEPT_ALIAS(result, alias, parameters)          \
   EXPORTED result alias_##alias parameters __asm__(#alias); \
   extern "C" result alias_##alias parameters

@@ -1,9 +1,9 @@
-// longjmp. setjmp needs no interceptor: the jump buffer holds the stack pointer that it goes
-// back to. glibc stores it mixed with a secret of the thread; the mixing is part of its ABI with
-// debuggers and stable since 2005. The frames that are left are those whose return addresses lie on
-// the stack between here and there; the mode compares them with its own stack of calls.
+// longjmp. setjmp needs no interceptor: the jump buffer holds the stack pointer to return to. glibc
+// stores it mixed with a per-thread secret; the mixing is part of its ABI for debuggers and stable
+// since 2005. The frames being left are those whose return addresses lie on the stack between here
+// and there; the mode compares them with its own call stack.
 //
-// C++ exceptions need nothing: compilers emit the exit hooks on that way out, too.
+// C++ exceptions need nothing: compilers call the exit hooks on that path too.
 #include <setjmp.h>
 
 #include "runtime/common/intercept/interceptor.h"
@@ -25,7 +25,7 @@ Address target_of(const __jmp_buf_tag* buffer) {
 [[gnu::noinline]] void will_jump(const __jmp_buf_tag* buffer) {
   const Address target = target_of(buffer);
   const Address here = address_of(__builtin_frame_address(0));
-  constexpr Address kMaxDistance = 1 << 30;  // farther is another stack: nothing to compare
+  constexpr Address kMaxDistance = 1 << 30;  // farther away is another stack: nothing to compare
   leave_handlers(target);
   if (self() == nullptr || target <= here || target - here > kMaxDistance) return;
   on_jump(self(), reinterpret_cast<const Address*>(here), reinterpret_cast<const Address*>(target));
@@ -33,7 +33,7 @@ Address target_of(const __jmp_buf_tag* buffer) {
 
 }  // namespace
 
-// Modes without a stack of calls have nothing to do.
+// Modes without a call stack have nothing to do.
 [[gnu::weak]] void on_jump(Thread*, const Address*, const Address*) {}
 
 INTERCEPT(void, longjmp, (__jmp_buf_tag * buffer, int value)) {

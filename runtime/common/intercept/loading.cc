@@ -1,6 +1,6 @@
-// dlclose. dlopen is not intercepted: it looks at its caller for the search path, which would then
-// be ours. A loaded object that is instrumented calls __tsan_init first of all, and that refreshes
-// the list of modules.
+// dlclose. dlopen is not intercepted: it takes the search path from its caller, which would then be
+// us. A loaded instrumented object calls __tsan_init first of all, which refreshes the list of
+// modules.
 #include <dlfcn.h>
 
 #include "runtime/common/intercept/interceptor.h"
@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kMaxModules = 4096;
 bool forgotten[kMaxModules];
 
-// Another object may be mapped where one was.
+// Another object may be mapped at the same place later.
 void forget_unloaded() {
   for (size_t i = 0; i < kMaxModules; ++i) {
     const Module* const module = module_at(i);

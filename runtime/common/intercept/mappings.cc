@@ -1,4 +1,4 @@
-// Mappings: bytes that are mapped anew have no past.
+// Mappings: newly mapped bytes have no history.
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/shm.h>
@@ -19,7 +19,7 @@ void forget(const void* begin, size_t size) {
   if (self() != nullptr && size != 0) on_memory_reset(self(), address_of(begin), whole_pages(size));
 }
 
-// As with malloc, the first bytes stand for all: who uses them without order races with the call.
+// As with malloc, the first bytes represent all: an unordered use races with the call.
 void* mapped(void* result, size_t size, Address pc) {
   if (result == MAP_FAILED) return result;
   forget(result, size);
@@ -38,8 +38,8 @@ INTERCEPT(void*, mmap64,
   return mapped(REAL(mmap64)(hint, size, protection, flags, fd, offset), size, CALLER);
 }
 
-// Before the real call: afterwards the addresses may be another thread's. If it fails (EINVAL), the
-// bytes lose their past although they stay.
+// Before the real call: afterwards another thread may own the addresses. If it fails (EINVAL), the
+// bytes lose their history although they stay mapped.
 INTERCEPT(int, munmap, (void* begin, size_t size)) {
   const bool aligned = address_of(begin) % static_cast<size_t>(getpagesize()) == 0;
   if (aligned) forget(begin, size);
@@ -72,6 +72,6 @@ INTERCEPT(void*, shmat, (int id, const void* hint, int flags)) {
   return result;
 }
 
-// madvise(MADV_DONTNEED) is a write of zeros that the program orders itself; it is not modelled.
+// madvise(MADV_DONTNEED) writes zeros that the program orders itself; it is not modelled.
 
 }  // namespace deadheat::runtime

@@ -14,7 +14,7 @@ void access(Thread* thread, Address pc, const void* begin, size_t size, bool wri
   on_range(thread, pc, address_of(begin), size, write);
 }
 
-// By the compilers' own call: the code at pc is instrumented.
+// For the compilers' own call: the code at pc is instrumented.
 inline void hook_copies(Address pc, void* to, const void* from, size_t size) {
   Thread* const thread = self();
   if (thread == nullptr || size == 0) return;
@@ -28,7 +28,7 @@ inline void copies(Address pc, void* to, const void* from, size_t size) {
 
 inline void fills(Address pc, void* to, size_t size) { accesses(self(), pc, to, size, true); }
 
-// Up to and with the first byte that differs.
+// Up to and including the first byte that differs.
 size_t compared(const void* a, const void* b, size_t size) {
   const auto* const left = static_cast<const unsigned char*>(a);
   const auto* const right = static_cast<const unsigned char*>(b);
@@ -45,7 +45,7 @@ void compares(Address pc, const void* a, const void* b, size_t size) {
   access(thread, pc, b, seen, false);
 }
 
-// Up to and with what is found.
+// Up to and including the match.
 template <typename Real>
 auto searches(Address pc, const void* begin, size_t size, Real real, size_t unit = 1) {
   return looks(pc, begin, real, [=](const void* found) {
@@ -194,7 +194,7 @@ INTERCEPT(void, __explicit_bzero_chk, (void* to, size_t size, size_t room)) {
   REAL(__explicit_bzero_chk)(to, size, room);
 }
 
-// Calls that clang makes of copies and fills: the caller is instrumented by being one.
+// clang's calls for copies and fills: their caller is instrumented by definition.
 EXPORTED void* __tsan_memcpy(void* to, const void* from, size_t size) {
   hook_copies(CALLER, to, from, size);
   return REAL(memcpy)(to, from, size);

@@ -1,8 +1,8 @@
-// Mutexes and spin locks. A lock counts as a read of its first byte by the caller, creation and
-// destruction as writes: a mutex that is destroyed, or made anew, while others use it is a race.
+// Mutexes and spin locks. Locking counts as the caller's read of the first byte, creation and
+// destruction as writes: destroying or reinitialising a mutex while others use it is a race.
 //
-// Compiled twice: the library for production has this file with DEADHEAT_PRODUCTION, so that a lock
-// that nobody asks about costs it a look and no stack frame, and the others nothing.
+// Compiled twice: the production library has this file with DEADHEAT_PRODUCTION, so that a lock
+// without interest costs a check and no stack frame, and the other functions cost nothing.
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -33,7 +33,7 @@ constexpr int kChecksOwner = PTHREAD_MUTEX_RECURSIVE | PTHREAD_MUTEX_ERRORCHECK;
 
 bool is_robust(const pthread_mutex_t* mutex) { return (mutex->__data.__kind & kRobust) != 0; }
 
-// Robust mutexes that the thread holds: it may end without letting go.
+// Robust mutexes that the thread holds: it may end without releasing them.
 void remember_robust(const pthread_mutex_t* mutex) {
   for (const pthread_mutex_t*& held : local.robust) {
     if (held != nullptr) continue;
@@ -52,13 +52,13 @@ inline int spin_result(int result, Address pc, const volatile void* lock) {
   return result;
 }
 
-// In production, while nothing is watched. A lock is asked about after it was taken: what was
-// watched while we waited for it has been let go by now, and counts.
+// In production, while nothing is watched. The question is asked after the lock was acquired:
+// whatever was watched while we waited for it has been released by now, and counts.
 [[maybe_unused]] inline bool nobody_asks(const pthread_mutex_t* mutex) {
   return nothing_to_do() && !is_robust(mutex);
 }
 
-// A robust mutex whose owner died is ours all the same.
+// A robust mutex whose owner died is acquired all the same.
 inline int lock_result(int result, Address pc, const pthread_mutex_t* lock) {
   if (result != 0 && result != EOWNERDEAD) return result;
   locked(pc, lock);
@@ -66,7 +66,7 @@ inline int lock_result(int result, Address pc, const pthread_mutex_t* lock) {
   return result;
 }
 
-// Whether the real unlock will succeed. Mutexes that do not check their owner always let go.
+// Whether the real unlock will succeed. Mutexes without owner checks always unlock.
 inline bool may_unlock(const pthread_mutex_t* mutex) {
   constexpr int kInheritsPriority = 32;
   if ((mutex->__data.__kind & (kChecksOwner | kRobust | kInheritsPriority)) == 0) return true;
@@ -96,7 +96,7 @@ int c11_result(int result, Address pc, const volatile void* lock) {
 
 REAL_FUNCTION(int, pthread_mutex_trylock, (pthread_mutex_t * mutex))
 
-// A mutex that checks its owner says at once that it would wait for itself.
+// A mutex that checks its owner reports at once that it would wait for itself.
 bool waits_for_itself(const pthread_mutex_t* mutex) {
   return (mutex->__data.__kind & kChecksOwner) == PTHREAD_MUTEX_ERRORCHECK &&
          static_cast<uint32_t>(mutex->__data.__owner) == own_kernel_id();
@@ -190,7 +190,7 @@ INTERCEPT(int, pthread_mutex_unlock, (pthread_mutex_t * mutex)) {
   return unlock_mutex(mutex, CALLER, [=] { return REAL(pthread_mutex_unlock)(mutex); });
 }
 
-// Old binaries and some libraries use glibc's second names.
+// Old binaries and some libraries use glibc's alternative names.
 INTERCEPT_ALIAS(int, __pthread_mutex_lock, (pthread_mutex_t * mutex)) {
   return lock_mutex(mutex, CALLER, 0, nullptr, [=] { return REAL(pthread_mutex_lock)(mutex); });
 }
@@ -240,7 +240,7 @@ INTERCEPT(int, mtx_timedlock, (mtx_t * mutex, const timespec* until)) {
 }
 
 INTERCEPT(int, mtx_unlock, (mtx_t * mutex)) {
-  // One and the same in glibc.
+  // glibc implements both by the same type.
   return unlock_mutex(reinterpret_cast<pthread_mutex_t*>(mutex), CALLER,
                       [=] { return REAL(mtx_unlock)(mutex); });
 }

@@ -1,10 +1,10 @@
-// The name of a file as a channel: who creates, renames or removes it tells something to whoever
-// finds it there, or gone (a lock file, a finished file that is renamed to its place, a marker that
-// somebody polls for).
+// The name of a file as a channel: a thread that creates, renames or removes it informs a thread
+// that finds it present or absent (a lock file, a finished file renamed into place, a marker that
+// is polled).
 //
 // Each name is an object, known by the last part of the path: the folder may be written in many
-// ways. Equal names in two folders are one object; that can hide a race, never invent one. Reading
-// a folder and inotify are not looked at.
+// ways. Equal names in two folders are one object; that can hide a race, never invent one.
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ namespace deadheat::runtime {
 namespace {
 
 constexpr size_t kNames = 1 << 14;
-uint64_t names[kNames];  // never touched: their addresses are the objects
+uint64_t names[kNames];  // never accessed: their addresses are the objects
 
 Address name_object(const char* path) {
   if (path == nullptr) return 0;
@@ -28,21 +28,23 @@ Address name_object(const char* path) {
       continue;
     }
     hash = (hash ^ static_cast<unsigned char>(*path)) * 0x100000001b3ULL;
-    last = hash;  // slashes at the end say nothing
+    last = hash;  // ignore trailing slashes
   }
   return address_of(&names[(last * 0x9e3779b97f4a7c15ULL >> 32) % kNames]);
 }
 
 void changes_name(Address pc, const char* path) {
   const Address object = self() == nullptr ? 0 : name_object(path);
-  if (object != 0) on_happens_before(self(), pc, object);
+  if (object == 0) return;
+  object_publishes(self(), pc, object);
+  if (watched_files_object() != 0) on_happens_before(self(), pc, watched_files_object());
 }
 
-// Whatever the result is: that a name is not there, or there already, is news too.
+// Whatever the result: that a name is absent, or already present, is information too.
 template <typename Result>
 Result saw_name(Result result, Address pc, const char* path) {
   const Address object = self() == nullptr ? 0 : name_object(path);
-  if (object != 0) on_happens_after(self(), pc, object);
+  if (object != 0) object_received(self(), pc, object);
   return result;
 }
 
@@ -66,7 +68,7 @@ void may_create(Address pc, const char* path, const char* mode) {
 
 }  // namespace
 
-// The mode is passed on whether it was given or not, as libc does.
+// Passes the mode on whether it was given or not, as libc does.
 #define OPEN(name)                                                \
   INTERCEPT(int, name, (const char* path, int flags, int mode)) { \
     may_create(CALLER, path, flags);                              \
@@ -101,7 +103,7 @@ CREATE(creat64)
 OPEN_STREAM(fopen)
 OPEN_STREAM(fopen64)
 
-// Of one path; what changes it is told before, what is seen of it after.
+// For one path: a change is reported before the call, an observation after it.
 #define CHANGE(name, parameters, path, arguments)        \
   INTERCEPT(int, name, parameters) {                     \
     changes_name(CALLER, path);                          \
@@ -142,6 +144,9 @@ CHANGE_TWO(renameat2,
 CHANGE_TWO(link, (const char* from, const char* to), from, to, (from, to))
 CHANGE_TWO(linkat, (int from_folder, const char* from, int to_folder, const char* to, int flags),
            from, to, (from_folder, from, to_folder, to, flags))
+CHANGE(chmod, (const char* path, mode_t mode), path, (path, mode))
+CHANGE(utimensat, (int folder, const char* path, const timespec* times, int flags), path,
+       (folder, path, times, flags))
 LOOK(access, (const char* path, int mode), path, (path, mode))
 LOOK(faccessat, (int folder, const char* path, int mode, int flags), path,
      (folder, path, mode, flags))
@@ -153,6 +158,32 @@ STATUS(fstatat, (int folder, const char* path, struct stat* status, int flags),
        (folder, path, status, flags))
 STATUS(fstatat64, (int folder, const char* path, struct stat64* status, int flags),
        (folder, path, status, flags))
+
+STATUS(statx, (int folder, const char* path, int flags, unsigned mask, struct statx* status),
+       (folder, path, flags, mask, status))
+
+INTERCEPT(ssize_t, readlink, (const char* path, char* to, size_t room)) {
+  const ssize_t result = saw_name(REAL(readlink)(path, to, room), CALLER, path);
+  if (result > 0) was_written(self(), CALLER, to, static_cast<size_t>(result));
+  return result;
+}
+
+INTERCEPT(ssize_t, readlinkat, (int folder, const char* path, char* to, size_t room)) {
+  const ssize_t result = saw_name(REAL(readlinkat)(folder, path, to, room), CALLER, path);
+  if (result > 0) was_written(self(), CALLER, to, static_cast<size_t>(result));
+  return result;
+}
+
+// Names that a folder no longer has are not told by it, and so not known here.
+INTERCEPT(dirent*, readdir, (DIR * folder)) {
+  dirent* const entry = REAL(readdir)(folder);
+  return entry == nullptr ? nullptr : saw_name(entry, CALLER, entry->d_name);
+}
+
+INTERCEPT(dirent64*, readdir64, (DIR * folder)) {
+  dirent64* const entry = REAL(readdir64)(folder);
+  return entry == nullptr ? nullptr : saw_name(entry, CALLER, entry->d_name);
+}
 
 #undef OPEN
 #undef OPEN_AT

@@ -1,10 +1,10 @@
-// pthread_once, call_once and the guards of C++ static locals. What the initialiser did happens
+// pthread_once, call_once and the guards of C++ static locals. The initialiser's actions happen
 // before every return.
 //
 // The guards are our own implementation of the C++ ABI's protocol, not a wrapper: in a C program
-// that loads a C++ library later there is no other one in our reach. The first byte is what
-// compiled code tests; the rest of the word is ours. That test is compiled into the program as an
-// atomic load, so setting the byte goes through the mode's atomic store.
+// that loads a C++ library later, no other implementation is within reach. Compiled code tests the
+// first byte; the rest of the word is ours. That test is compiled into the program as an atomic
+// load, so setting the byte goes through the mode's atomic store.
 #include <linux/futex.h>
 #include <pthread.h>
 #include <threads.h>
@@ -17,7 +17,7 @@ extern "C" void __tsan_atomic8_store(volatile uint8_t* address, uint8_t value, i
 
 namespace deadheat::runtime {
 
-// The real function takes no argument for the initialiser; it runs in the same thread.
+// The real function takes no argument for the initialiser, which runs in the same thread.
 struct OnceCall {
   void (*initialiser)();
   Address control;
@@ -30,7 +30,7 @@ namespace {
 
 CALLS_PROGRAM void run_initialiser() {
   const OnceCall call = *local.once;
-  local.once = call.outer;  // now: the initialiser may call once itself, or not return
+  local.once = call.outer;  // now, because the initialiser may call once itself, or not return
   call.initialiser();
   if (self() != nullptr) on_once_done(self(), call.pc, call.control);
 }

@@ -1,5 +1,5 @@
-// New processes and new programs. fork needs no interceptor (start.cc registers atfork handlers);
-// posix_spawn, system and popen make children that only call exec. vfork is a fork here: its child
+// New processes and programs. fork needs no interceptor (start.cc registers atfork handlers);
+// posix_spawn, system and popen make children that only call exec. vfork becomes a fork: its child
 // would run our hooks on the parent's memory.
 #include <errno.h>
 #include <stdarg.h>
@@ -24,7 +24,7 @@ INTERCEPT(int, _Fork, ()) {
   return result;
 }
 
-// If exec works, this process's findings must have been written; if not, it goes on.
+// If exec succeeds, this process's findings must have been written; if not, the process continues.
 INTERCEPT(int, execve, (const char* path, char* const* arguments, char* const* environment)) {
   finish_runtime(0, true);
   return REAL(execve)(path, arguments, environment);
@@ -59,7 +59,7 @@ INTERCEPT(int, execveat,
 
 namespace {
 
-// The arguments of execl and its like as an array on the caller's stack.
+// Collects the arguments of execl and similar functions in an array on the caller's stack.
 #define COLLECT_ARGUMENTS(first, list, array)                                              \
   va_list list, counted;                                                                   \
   va_start(list, first);                                                                   \

@@ -1,16 +1,10 @@
 // Functions that fill a structure or a buffer of their caller's: the writes are the caller's.
-#include <dirent.h>
-#include <poll.h>
 #include <sys/resource.h>
-#include <sys/select.h>
-#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/times.h>
-#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/common/blocking.h"
 #include "runtime/common/intercept/interceptor.h"
 
 namespace deadheat::runtime {
@@ -74,24 +68,6 @@ INTERCEPT(tm*, gmtime_r, (const time_t* seconds, tm* parts)) {
   return result;
 }
 
-INTERCEPT(int, fstat, (int fd, struct stat* status)) {
-  const int result = REAL(fstat)(fd, status);
-  if (result == 0) filled(CALLER, status);
-  return result;
-}
-
-INTERCEPT(pid_t, wait, (int* status)) {
-  const pid_t result = REAL(wait)(status);
-  if (result > 0) filled(CALLER, status);
-  return result;
-}
-
-INTERCEPT(pid_t, waitpid, (pid_t child, int* status, int options)) {
-  const pid_t result = REAL(waitpid)(child, status, options);
-  if (result > 0) filled(CALLER, status);
-  return result;
-}
-
 INTERCEPT(int, getrusage, (int who, rusage* usage)) {
   const int result = REAL(getrusage)(who, usage);
   if (result == 0) filled(CALLER, usage);
@@ -108,30 +84,12 @@ INTERCEPT(char*, getcwd, (char* path, size_t room)) {
   return result;
 }
 
-INTERCEPT(ssize_t, readlink, (const char* path, char* to, size_t room)) {
-  const ssize_t result = REAL(readlink)(path, to, room);
-  if (result > 0) was_written(self(), CALLER, to, static_cast<size_t>(result));
-  return result;
-}
-
 INTERCEPT(int, gethostname, (char* name, size_t room)) {
   const int result = REAL(gethostname)(name, room);
   if (result == 0) {
     size_t size = 0;
     while (size < room && name[size] != '\0') ++size;
     was_written(self(), CALLER, name, size < room ? size + 1 : size);
-  }
-  return result;
-}
-
-// Only `revents` is written: others may look at what the caller asked for.
-INTERCEPT(int, poll, (pollfd * descriptors, nfds_t count, int timeout)) {
-  const Outside outside(timeout == 0 ? nullptr : self(), CALLER, "poll");
-  const int result = REAL(poll)(descriptors, count, timeout);
-  if (result < 0 || self() == nullptr || !is_instrumented(CALLER)) return result;
-  for (nfds_t i = 0; i < count; ++i) {
-    was_read(self(), CALLER, &descriptors[i], offsetof(pollfd, revents));
-    filled(CALLER, &descriptors[i].revents);
   }
   return result;
 }

@@ -1,5 +1,5 @@
-// Read-write locks. Unlocking says which side it was as glibc itself finds it out: the writer's
-// id is in the lock while it is held exclusively, and only its holder may unlock it.
+// Read-write locks. Unlocking determines its side as glibc does: the lock contains the writer's id
+// while it is held exclusively, and only its holder may unlock it.
 #include <pthread.h>
 #include <time.h>
 
@@ -25,7 +25,7 @@ template <typename Real>
 int lock_rwlock(pthread_rwlock_t* lock, bool shared, Address pc, clockid_t clock,
                 const timespec* until, Real real) {
   Blocking how{self(), pc, Point::kLock, lock};
-  // Who holds it for writing is told so by libc.
+  // libc tells a thread that already holds it for writing.
   if (scheduled(how.thread) && static_cast<uint32_t>(lock->__data.__cur_writer) == own_kernel_id())
     return locked(real(), pc, lock, shared);
   if (until != nullptr && scheduled(how.thread)) how.deadline_ns = mode_deadline(clock, until);

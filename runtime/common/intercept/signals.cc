@@ -10,8 +10,12 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <sys/time.h>
 #include <sys/types.h>
 #include <ucontext.h>
+
+#include "runtime/common/intercept/descriptors.h"
 
 namespace deadheat::runtime {
 
@@ -25,7 +29,7 @@ constexpr uint32_t kMaxPending = 8;
 using Handler = void (*)(int, siginfo_t*, void*);
 
 struct Installed {
-  Handler handler;  // also of one-argument handlers: the further ones are ignored
+  Handler handler;  // also for one-argument handlers, which ignore the others
   sigset_t mask;
   bool with_info;  // the program's SA_SIGINFO
 };
@@ -40,7 +44,7 @@ struct Pending {
 struct HandlerFrame {
   Address frame;
   HandlerFrame* outer;
-  Thread* hidden;  // what on_signal_begin said
+  Thread* hidden;  // the result of on_signal_begin
 };
 
 bool is_busy(Thread* thread) { return common(thread).inside != 0 || common(thread).critical != 0; }
@@ -49,6 +53,38 @@ __thread Pending pending[kMaxPending] __attribute__((tls_model("initial-exec")))
 __thread HandlerFrame* frames __attribute__((tls_model("initial-exec")));
 
 Address signal_object(int signal) { return address_of(&installed[signal]); }
+
+bool valid(int signal) { return signal > 0 && signal < kSignals; }
+
+// Which signal a timer sends, and which ones a descriptor gets, is not followed: each has one
+// object, which is told of everything as soon as the process has such a thing.
+uint64_t timers, signal_descriptors;  // their addresses are the objects
+bool has_timers, has_signal_descriptors;
+
+void tells_signal_descriptors(Address pc) {
+  if (__atomic_load_n(&has_signal_descriptors, __ATOMIC_RELAXED))
+    on_happens_before(self(), pc, address_of(&signal_descriptors));
+}
+
+// To this process or another, which may answer.
+void sends(int signal, Address pc) {
+  if (!valid(signal) || self() == nullptr) return;
+  object_publishes(self(), pc, signal_object(signal));
+  tells_signal_descriptors(pc);
+}
+
+void sets_timer(Address pc) {
+  __atomic_store_n(&has_timers, true, __ATOMIC_RELAXED);
+  if (self() == nullptr) return;
+  on_happens_before(self(), pc, address_of(&timers));
+  tells_signal_descriptors(pc);
+}
+
+void got_signal(Thread* thread, Address pc, int signal) {
+  on_happens_after(thread, pc, signal_object(signal));
+  if (__atomic_load_n(&has_timers, __ATOMIC_RELAXED))
+    on_happens_after(thread, pc, address_of(&timers));
+}
 
 bool synchronous(int signal, const siginfo_t* info) {
   const bool fault = signal == SIGSEGV || signal == SIGBUS || signal == SIGILL ||
@@ -69,7 +105,7 @@ CALLS_PROGRAM void run_handler(int signal, siginfo_t* info, void* context) {
   ++common(thread).signal_depth;
   HandlerFrame frame{address_of(__builtin_frame_address(0)), frames, on_signal_begin(thread)};
   frames = &frame;
-  if (frame.hidden == nullptr) on_happens_after(thread, CALLER, signal_object(signal));
+  if (frame.hidden == nullptr) got_signal(thread, CALLER, signal);
   handler(signal, info, context);
   frames = frame.outer;
   on_signal_end(frame.hidden);
@@ -100,14 +136,8 @@ bool catches(const struct sigaction& action) {
   return action.sa_handler != SIG_DFL && action.sa_handler != SIG_IGN;
 }
 
-bool valid(int signal) { return signal > 0 && signal < kSignals; }
-
-void sends(int signal, Address pc) {
-  if (valid(signal) && self() != nullptr) on_happens_before(self(), pc, signal_object(signal));
-}
-
 int waited(int signal, Address pc) {
-  if (valid(signal) && self() != nullptr) on_happens_after(self(), pc, signal_object(signal));
+  if (valid(signal) && self() != nullptr) got_signal(self(), pc, signal);
   return signal;
 }
 
@@ -142,7 +172,7 @@ void leave_handlers(Address target) {
 
 namespace {
 
-// Installs `action` behind our handler, and turns what was there into what the program gave.
+// Installs `action` behind our handler, and translates the previous one to what the program set.
 template <typename Real>
 int install(int signal, const struct sigaction* action, struct sigaction* old, Address pc,
             Real real) {
@@ -257,6 +287,28 @@ INTERCEPT(int, sigwaitinfo, (const sigset_t* set, siginfo_t* info)) {
 
 INTERCEPT(int, sigtimedwait, (const sigset_t* set, siginfo_t* info, const timespec* timeout)) {
   return waited(REAL(sigtimedwait)(set, info, timeout), CALLER);
+}
+
+INTERCEPT(int, signalfd, (int fd, const sigset_t* set, int flags)) {
+  __atomic_store_n(&has_signal_descriptors, true, __ATOMIC_RELAXED);
+  const int result = REAL(signalfd)(fd, set, flags);
+  if (result >= 0) descriptor_stands_for(result, address_of(&signal_descriptors));
+  return result;
+}
+
+INTERCEPT(int, setitimer, (int which, const itimerval* time, itimerval* old)) {
+  sets_timer(CALLER);
+  return REAL(setitimer)(which, time, old);
+}
+
+INTERCEPT(unsigned, alarm, (unsigned seconds)) {
+  sets_timer(CALLER);
+  return REAL(alarm)(seconds);
+}
+
+INTERCEPT(int, timer_settime, (timer_t timer, int flags, const itimerspec* time, itimerspec* old)) {
+  sets_timer(CALLER);
+  return REAL(timer_settime)(timer, flags, time, old);
 }
 
 }  // namespace deadheat::runtime

@@ -1,8 +1,8 @@
-// Signal handlers of the program, seen from the rest of the runtime.
+// The program's signal handlers, as seen by the rest of the runtime.
 //
-// A mode wraps what a handler must not interrupt and re-enter in an Inside: a handler of an
-// asynchronous signal that comes meanwhile runs when the outermost Inside ends. Blocking calls are
-// never inside one.
+// A mode wraps code that a handler must not interrupt and re-enter in an Inside: a handler of an
+// asynchronous signal that arrives meanwhile runs when the outermost Inside ends. Blocking calls
+// are never inside one.
 #pragma once
 
 #include "runtime/common/intercept/interceptor.h"
@@ -26,7 +26,7 @@ class Inside {
   ThreadCommon& common_;
 };
 
-// A jump to a frame at `target` leaves the handlers that run below it.
+// A jump to a frame at `target` leaves the handlers that run deeper on the stack.
 void leave_handlers(Address target);
 
 }  // namespace deadheat::runtime

@@ -18,11 +18,11 @@ ssize_t received(ssize_t result, Address pc, int fd, const void* buffer, size_t 
   const auto got = static_cast<size_t>(result);
   descriptor_used(thread, pc, fd);
   descriptor_received(thread, pc, fd);
-  was_written(thread, pc, buffer, got < size ? got : size);  // MSG_TRUNC says more
+  was_written(thread, pc, buffer, got < size ? got : size);  // MSG_TRUNC returns the full size
   return result;
 }
 
-// Descriptors that came with it are new ones under their numbers.
+// Descriptors received with a message are new under their numbers.
 void forget_passed(msghdr* message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(message); part != nullptr; part = CMSG_NXTHDR(message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
@@ -65,7 +65,7 @@ INTERCEPT(int, socketpair, (int domain, int type, int protocol, int* ends)) {
 }
 
 INTERCEPT(int, connect, (int fd, const sockaddr* address, socklen_t size)) {
-  // Of a local socket it waits only for room in the queue.
+  // For a local socket, connect waits only for room in the queue.
   const bool nearby = address != nullptr && address->sa_family == AF_UNIX;
   const Outside outside(nearby ? nullptr : self(), CALLER, "connect");
   was_read(self(), CALLER, address, size);

@@ -1,9 +1,9 @@
-// Start: -z initfirst makes our constructor the first of the process; an instrumented object whose
-// own constructor calls __tsan_init earlier, or code that does so by hand, starts us as well.
+// Start: -z initfirst makes our constructor the first of the process. An instrumented object whose
+// constructor calls __tsan_init earlier, or code that calls it explicitly, starts us as well.
 //
-// Fork: our pthread_atfork handlers are the first that are registered, so `prepare` is the last to
-// run before the fork and the other two are the first after it: the program's own handlers run
-// while the mode still, or again, works as usual.
+// Fork: our pthread_atfork handlers are registered first, so `prepare` is the last to run before
+// the fork and the other two are the first after it: the program's own handlers run while the mode
+// works as usual.
 #include "runtime/common/intercept/start.h"
 
 #include <pthread.h>
@@ -11,7 +11,9 @@
 
 #include "runtime/common/allocation_hooks.h"
 #include "runtime/common/arena.h"
+#include "runtime/common/check_words.h"
 #include "runtime/common/heap.h"
+#include "runtime/common/intercept/descriptors.h"
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/options.h"
 
@@ -28,9 +30,10 @@ __thread Thread* tls_self __attribute__((tls_model("initial-exec")));
 namespace {
 
 uint32_t started;
-uint32_t finished_by;  // the process that was flushed; a forked child is another one
+uint32_t finished_by;  // the process that was flushed; a forked child is a different one
 
 void before_fork() {
+  makes_relatives();
   if (self() != nullptr) mode_before_fork(self());
   threads_before_fork();
 }
@@ -49,7 +52,7 @@ void after_fork_child() {
   if (self() != nullptr) mode_after_fork_child(self());
 }
 
-// So early that libc has not set environ yet; it will set it to the same.
+// Runs before libc has set environ; libc will set it to the same value.
 [[gnu::constructor(101)]] void library_start(int, char**, char** environment) {
   if (environ == nullptr) environ = environment;
   start_runtime();
@@ -75,6 +78,7 @@ void start_runtime() {
   modules_refresh();
   pthread_atfork(before_fork, after_fork_parent, after_fork_child);
   exit_handlers_start();
+  start_no_cells();
   mode_start();
   threads_start();
   start_allocation_hooks();

@@ -1,5 +1,5 @@
 // stdio: the buffers that it reads and fills for instrumented callers, its locks, and the
-// descriptors that it closes. Its own buffers are libc's business, and its internal locking orders
+// descriptors that it closes. Its own buffers are internal to libc, and its internal locking orders
 // nothing that a program may rely on.
 #include <stdarg.h>
 #include <stdio.h>
@@ -35,7 +35,7 @@ ssize_t got_line(ssize_t size, Address pc, char** line, size_t* room) {
   return size;
 }
 
-// Of text that did not fit only what fitted was written.
+// If the text did not fit, only the part that did was written.
 int formatted(int size, Address pc, const char* to, size_t room) {
   if (size < 0 || room == 0) return size;
   const size_t whole = static_cast<size_t>(size) + 1;
@@ -43,9 +43,9 @@ int formatted(int size, Address pc, const char* to, size_t room) {
   return size;
 }
 
-// A file or a pipe behind a stream: the bytes reach it when libc empties its buffer, within a call
-// that would not fit, or at once if there is no buffer or it holds lines. The descriptor is not
-// used up for this: fclose gives the number back, and we do not see its next life begin.
+// The file or pipe behind a stream: bytes reach it when libc empties its buffer, in a call that
+// would overflow it, or at once if the stream is unbuffered or line-buffered. This does not count
+// as a use of the descriptor: fclose frees the number, and we do not see its next use begin.
 Address stream_object(const FILE* file) {
   return file == nullptr || file->_fileno < 0 ? 0 : descriptor_object(file->_fileno);
 }
@@ -60,16 +60,16 @@ void stream_sends(Address pc, const FILE* file, size_t size) {
   Thread* const thread = self();
   if (thread == nullptr || file == nullptr || !empties_buffer(*file, size)) return;
   const Address object = stream_object(file);
-  if (object != 0) on_happens_before(thread, pc, object);
+  if (object != 0) object_publishes(thread, pc, object);
 }
 
 void stream_received(Address pc, const FILE* file) {
   Thread* const thread = self();
   const Address object = thread == nullptr ? 0 : stream_object(file);
-  if (object != 0) on_happens_after(thread, pc, object);
+  if (object != 0) object_received(thread, pc, object);
 }
 
-// How much is not known before.
+// The size is not known in advance.
 constexpr size_t kAnySize = SIZE_MAX;
 
 }  // namespace
@@ -148,7 +148,7 @@ INTERCEPT(ssize_t, __getdelim, (char** line, size_t* room, int end, FILE* file))
   return got_line(size, CALLER, line, room);
 }
 
-// One character: only what empties or fills the buffer is news.
+// One character: only emptying or filling the buffer matters.
 #define PUT_CHARACTER(name)                      \
   INTERCEPT(int, name, (int byte, FILE* file)) { \
     stream_sends(CALLER, file, 1);               \
@@ -168,7 +168,7 @@ GET_CHARACTER(getc)
 #undef PUT_CHARACTER
 #undef GET_CHARACTER
 
-// All streams at once (null) would need a list of them: not looked at.
+// All streams at once (null) would require a list of them: not modelled.
 INTERCEPT(int, fflush, (FILE * file)) {
   stream_sends(CALLER, file, kAnySize);
   return REAL(fflush)(file);
@@ -254,7 +254,7 @@ FORMATTING(__sprintf_chk, (char* to, int flag, size_t limit, const char* format,
            REAL(__vsprintf_chk)(to, flag, limit, format, list), SIZE_MAX)
 #undef FORMATTING
 
-// GNU's may return a text of its own instead.
+// GNU's version may return a text of its own instead.
 INTERCEPT(char*, strerror_r, (int error, char* to, size_t room)) {
   char* const text = REAL(strerror_r)(error, to, room);
   if (text == to) got_text(CALLER, to);

@@ -1,5 +1,5 @@
-// String functions. Lengths are found with the real functions, and only when they matter; what a
-// function looked at ends with the byte that decided its result.
+// String functions. Lengths are determined with the real functions, and only when needed; a
+// function's read ends with the byte that decided its result.
 #include <locale.h>
 #include <stddef.h>
 #include <wchar.h>
@@ -49,7 +49,7 @@ void reads(Address pc, const char* text) {
   if (thread != nullptr) range(thread, pc, text, length(text) + 1, false);
 }
 
-// At most `limit` characters and the final 0 are copied behind `offset`.
+// At most `limit` characters and the final 0 are copied to `offset`.
 void copies(Address pc, char* to, size_t offset, const char* from, size_t limit, bool terminated) {
   Thread* const thread = observed(pc);
   if (thread == nullptr) return;
@@ -63,7 +63,7 @@ void appends(Address pc, char* to, const char* from, size_t limit) {
   if (observed(pc) != nullptr) copies(pc, to, length(to), from, limit, true);
 }
 
-// strncpy: what is left of the room is filled with zeros.
+// strncpy: the rest of the room is filled with zeros.
 void fills(Address pc, char* to, const char* from, size_t room) {
   Thread* const thread = observed(pc);
   if (thread == nullptr) return;
@@ -79,7 +79,7 @@ char* searches(Address pc, const char* text, Real real) {
   });
 }
 
-// The text up to and with the part that is found in it.
+// The text up to and including the match.
 template <typename Real>
 char* finds(Address pc, const char* text, const char* part, Real real) {
   const size_t size = observed(pc) == nullptr ? 0 : length(part);
@@ -89,7 +89,7 @@ char* finds(Address pc, const char* text, const char* part, Real real) {
   });
 }
 
-// For a length: with the byte behind it.
+// A length plus the byte after it.
 size_t and_one(size_t size) { return size + 1; }
 
 }  // namespace
@@ -265,7 +265,7 @@ INTERCEPT(char*, __strncat_chk, (char* to, const char* from, size_t limit, size_
   return REAL(__strncat_chk)(to, from, limit, room);
 }
 
-// Conversions look at the text up to where they stopped.
+// Conversions read the text up to where they stopped.
 INTERCEPT(long, strtol, (const char* text, char** end, int base)) {
   char* stopped = nullptr;
   const auto real = [&] { return REAL(strtol)(text, &stopped, base); };

@@ -1,4 +1,5 @@
-// syscall(): futexes, and the calls that end or copy the process. Everything else passes. A
+// syscall(): futexes, the calls that end or copy the process, and those that order or map most
+// often, which go to their interceptors. Everything else passes. A
 // variadic function of integers gets its arguments where one with seven parameters looks for them.
 //
 // Whoever is woken from a futex must look at its word again: what orders is the word, an atomic. In
@@ -8,12 +9,15 @@
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include "runtime/common/blocking.h"
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/intercept/start.h"
 #include "runtime/common/modules.h"
+#include "runtime/common/unseen.h"
 
 #ifndef SYS_futex_waitv
 #define SYS_futex_waitv 449
@@ -100,7 +104,7 @@ uint64_t futex_deadline(const FutexCall& call) {
          static_cast<uint64_t>(time->tv_nsec);
 }
 
-// Waits and wakes of one process, which the mode keeps. False: not one of those.
+// Waits and wakes within one process, which the mode handles. False: not one of those.
 bool scheduled_futex(const FutexCall& call, long* result) {
   if (!scheduled(call.thread) || (call.operation & FUTEX_PRIVATE_FLAG) == 0) return false;
   const auto object = static_cast<Address>(call.address);
@@ -122,7 +126,7 @@ bool scheduled_futex(const FutexCall& call, long* result) {
     case FUTEX_WAKE_BITSET:
       mode_point(call.thread, call.pc, Point::kFutex, object);
       *result = static_cast<long>(mode_release(object, static_cast<uint32_t>(call.value)));
-      return *result > 0;  // nobody of ours: the kernel may know others
+      return *result > 0;  // no waiter of ours: the kernel may know others
     default:
       return false;
   }
@@ -151,11 +155,15 @@ INTERCEPT(long, syscall, (long number, long a, long b, long c, long d, long e, l
     }
     case SYS_futex_waitv: {
       const long result = REAL(syscall)(number, a, b, c, d, e, f);
-      // The result says which one was woken; others may have been, too.
+      // The result names one woken waiter; others may have been woken too.
       const auto* const entries = reinterpret_cast<const WaitEntry*>(a);
       for (long i = 0; result >= 0 && i < b; ++i) wakes_from(thread, CALLER, entries[i].address);
       return result;
     }
+    case SYS_io_uring_setup:
+    case SYS_io_setup:
+      met_unseen(Unseen::kAsynchronousIo);
+      return REAL(syscall)(number, a, b, c, d, e, f);
     case SYS_exit_group:
       return REAL(syscall)(number, finish_runtime(static_cast<int>(a)), b, c, d, e, f);
     case SYS_execve:
@@ -166,7 +174,7 @@ INTERCEPT(long, syscall, (long number, long a, long b, long c, long d, long e, l
     case SYS_vfork:
       return REAL(fork)();
     case SYS_clone:
-      // Without a shared address space it is a fork whose child goes on here.
+      // Without a shared address space it is a fork, whose child continues here.
       if ((a & CLONE_VM) == 0) {
         before_raw_fork();
         const long result = REAL(syscall)(number, a, b, c, d, e, f);
@@ -174,6 +182,18 @@ INTERCEPT(long, syscall, (long number, long a, long b, long c, long d, long e, l
         return result;
       }
       return REAL(syscall)(number, a, b, c, d, e, f);
+    case SYS_read:
+      return ::read(static_cast<int>(a), reinterpret_cast<void*>(b), static_cast<size_t>(c));
+    case SYS_write:
+      return ::write(static_cast<int>(a), reinterpret_cast<void*>(b), static_cast<size_t>(c));
+    case SYS_close:
+      return ::close(static_cast<int>(a));
+    case SYS_mmap:
+      return reinterpret_cast<long>(::mmap(reinterpret_cast<void*>(a), static_cast<size_t>(b),
+                                           static_cast<int>(c), static_cast<int>(d),
+                                           static_cast<int>(e), f));
+    case SYS_munmap:
+      return ::munmap(reinterpret_cast<void*>(a), static_cast<size_t>(b));
     default:
       return REAL(syscall)(number, a, b, c, d, e, f);
   }

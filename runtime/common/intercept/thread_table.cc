@@ -13,7 +13,7 @@ struct Entry {
   Entry* next;
 };
 
-constexpr size_t kBuckets = 4096;  // threads alive at a time; more only makes the lists longer
+constexpr size_t kBuckets = 4096;  // threads alive at once; more only lengthens the lists
 
 Lock lock;
 Entry* buckets[kBuckets];
@@ -24,7 +24,7 @@ Entry*& bucket(pthread_t name) { return buckets[name * 0x9e3779b97f4a7c15 >> 52]
 
 void thread_table_add(pthread_t name, Thread* thread) {
   auto* const entry = arena_new<Entry>();
-  if (entry == nullptr) return;  // its join makes no edge; the arena counts the lost memory
+  if (entry == nullptr) return;  // its join adds no edge; the arena counts the failed allocation
   const Locked locked(lock);
   *entry = {name, thread, bucket(name)};
   bucket(name) = entry;

@@ -1,4 +1,4 @@
-// pthread_t to the mode's thread, for threads that can still be joined.
+// Maps a pthread_t to the mode's thread, for threads that can still be joined.
 #pragma once
 
 #include <pthread.h>
@@ -9,8 +9,8 @@ namespace deadheat::runtime {
 
 struct ThreadStart;
 
-// A pthread_t is reused as soon as the real join returns, before the joiner has told us: the
-// younger of two entries of a name is the one that find() gives, and remove() names both.
+// A pthread_t is reused as soon as the real join returns, before the joiner has told us: find()
+// returns the younger of two entries with the same name, and remove() names both.
 void thread_table_add(pthread_t name, Thread* thread);
 Thread* thread_table_find(pthread_t name);
 void thread_table_remove(pthread_t name, Thread* thread);

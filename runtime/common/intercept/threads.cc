@@ -1,6 +1,6 @@
-// Threads: a trampoline runs in front of the program's start routine, and a TLS key of ours, whose
-// destructor puts itself off until the last round, tells when the last of the program's TLS
-// destructors has run (C++ thread_local ones run before all keys).
+// Threads: a trampoline runs before the program's start routine. A TLS key of ours, whose
+// destructor defers itself to the last round, tells when the last of the program's TLS destructors
+// has run (C++ thread_local ones run before all keys).
 //
 // pthread_exit, thrd_exit and cancellation end in the same TLS destruction and need no interceptor.
 #include <limits.h>
@@ -16,11 +16,12 @@
 #include "runtime/common/intercept/signals.h"
 #include "runtime/common/intercept/start.h"
 #include "runtime/common/intercept/thread_table.h"
+#include "runtime/common/intercept/unseen_threads.h"
 #include "runtime/common/os.h"
 
 namespace deadheat::runtime {
 
-// Shared by creator and created; who is last frees it.
+// Shared by the creating and the created thread; the last one frees it.
 struct ThreadStart {
   void* (*routine)(void*);
   int (*c11_routine)(void*);
@@ -30,7 +31,7 @@ struct ThreadStart {
   uint32_t users;
   Lock lock;
   bool listed;
-  uint32_t entered;  // a futex: the created one is about to run the program's routine
+  uint32_t entered;  // a futex: the created thread is about to run the program's routine
 };
 
 namespace {
@@ -40,9 +41,9 @@ uint32_t alive = 1;
 
 void count_alive(int change) { __atomic_fetch_add(&alive, change, __ATOMIC_RELAXED); }
 
-// Creator and created both come here, whoever is first lists the thread: the created one may be
-// joined by a third before pthread_create has returned.
-// The name is read only if the created one has not begun: later its memory may be gone.
+// Both the creating and the created thread call this, and the first lists the thread: a third
+// thread may join the created one before pthread_create has returned. The name is read only if the
+// created thread has not begun: later its memory may be freed.
 void list_thread(ThreadStart* start, const pthread_t* name) {
   const Locked locked(start->lock);
   if (start->joinable && start->thread != nullptr && !start->listed)
@@ -50,10 +51,10 @@ void list_thread(ThreadStart* start, const pthread_t* name) {
   start->listed = true;
 }
 
-// Setting up a thread takes us far longer than libc. Without waiting for it, threads that were
-// created one after the other all begin late and at once, in any order: a message that one passes
-// to the next is then rarely seen, and what depends on it does not run (a relaxed flag beside plain
-// data: seen in 31 of 40 runs, with the wait in 36). Not long: nobody must depend on it. Not in
+// Our setup of a thread takes far longer than libc's. Without this wait, threads created one after
+// the other all begin late and at once, in any order; a message from one to the next is then rarely
+// seen, and code that depends on it does not run (a relaxed flag beside plain data: seen in 31 of
+// 40 runs, with the wait in 36). The wait is short, since nothing may depend on it. Not in
 // production, where a creation must take no longer than it does without us.
 void await_entry(ThreadStart* start) {
   if (in_production()) return;
@@ -79,7 +80,7 @@ struct Stack {
   size_t size = 0;
 };
 
-// With the static TLS, which lies in it. Allocates: while self() is null nobody hears of that.
+// Including the static TLS inside it. This allocates, unseen while self() is null.
 Stack own_stack() {
   Stack stack;
   pthread_attr_t attributes;
@@ -98,7 +99,7 @@ void thread_ends(void* value) {
   leave_fibers();
   Thread* const thread = self();
   if (thread == nullptr) return;
-  tls_self = nullptr;  // a signal handler that comes now must not find half a thread
+  tls_self = nullptr;  // a signal handler that arrives now must not find a half-removed thread
   leave_robust_mutexes(thread);
   on_thread_finish(thread);
   count_alive(-1);
@@ -159,6 +160,10 @@ ThreadStart* prepare(Thread* parent, Address pc, void* argument, bool joinable) 
   return start;
 }
 
+void begins_with(ThreadStart* start, Address routine) {
+  if (start->thread != nullptr) common(start->thread).routine = routine;
+}
+
 void give_up(Thread* parent, ThreadStart* start) {
   if (start->thread != nullptr) {
     on_thread_cancel_create(parent, start->thread);
@@ -173,7 +178,7 @@ void was_joined(pthread_t name, Thread* joined, Address pc) {
   if (self() != nullptr) on_thread_join(self(), joined, pc);
 }
 
-// The real join then only waits for the last steps of a thread that is over.
+// The real join then waits only for the last steps of a finished thread.
 bool await_end(Thread* other, Address pc, clockid_t clock = 0, const timespec* until = nullptr) {
   Thread* const thread = self();
   if (other == nullptr || other == thread || !scheduled(thread)) return true;
@@ -211,6 +216,7 @@ INTERCEPT(int, pthread_create,
            void* argument)) {
   start_runtime();
   Thread* const parent = self();
+  if (parent == nullptr) thread_is_unseen();
   int detached = PTHREAD_CREATE_JOINABLE;
   if (attributes != nullptr) pthread_attr_getdetachstate(attributes, &detached);
   ThreadStart* const start =
@@ -218,6 +224,7 @@ INTERCEPT(int, pthread_create,
                         : prepare(parent, CALLER, argument, detached == PTHREAD_CREATE_JOINABLE);
   if (start == nullptr) return REAL(pthread_create)(name, attributes, routine, argument);
   start->routine = routine;
+  begins_with(start, reinterpret_cast<Address>(routine));
   const int result = REAL(pthread_create)(name, attributes, run_thread, start);
   if (result == 0) {
     list_thread(start, name);
@@ -284,9 +291,11 @@ INTERCEPT(int, prctl, (int option, long a, long b, long c, long d)) {
 INTERCEPT(int, thrd_create, (thrd_t * name, thrd_start_t routine, void* argument)) {
   start_runtime();
   Thread* const parent = self();
+  if (parent == nullptr) thread_is_unseen();
   ThreadStart* const start = parent == nullptr ? nullptr : prepare(parent, CALLER, argument, true);
   if (start == nullptr) return REAL(thrd_create)(name, routine, argument);
   start->c11_routine = routine;
+  begins_with(start, reinterpret_cast<Address>(routine));
   const int result = REAL(thrd_create)(name, run_c11_thread, start);
   if (result == thrd_success) {
     list_thread(start, name);

@@ -15,7 +15,7 @@ namespace {
 constexpr size_t kBuckets = 256;
 }
 
-// Only the parent, which creates its children one after the other, looks into it.
+// Only the parent, which creates its children one after the other, uses it.
 struct DependenceTable {
   Dependence all_memory;
   Dependence* buckets[kBuckets] = {};

@@ -1,6 +1,6 @@
-// libgomp: teams, barriers and what orders the iterations of a loop. The program calls libgomp by
-// names that we have first; the function that a construct was outlined to is run behind one of
-// ours, in which the edges are.
+// libgomp: teams, barriers, and the ordering of loop iterations. The program calls libgomp by names
+// that we define first; the outlined function of a construct runs inside one of ours, which adds
+// the edges.
 #include "runtime/common/openmp/current.h"
 
 namespace deadheat::runtime::openmp {
@@ -10,14 +10,14 @@ namespace {
 using Outlined = void(void*);
 
 struct Region {
-  void* head = nullptr;  // what libgomp reads of the program's own data
+  void* head = nullptr;  // the part of the program's own data that libgomp reads
   Outlined* function = nullptr;
   void* data = nullptr;
   Team* team = nullptr;
 };
 
-// In every thread of the team. What follows in libgomp is the barrier at the end of the region, in
-// which tasks may still run.
+// Runs in every thread of the team. Afterwards libgomp executes the barrier at the end of the
+// region, in which tasks may still run.
 CALLS_PROGRAM void run_implicit(void* argument) {
   const Region region = *static_cast<const Region*>(argument);
   Task* const outer = current_task;
@@ -42,8 +42,8 @@ auto run_parallel(Address pc, Outlined* function, void* data, bool reductions, R
   return real(run_implicit, &region);
 }
 
-// Around the real barrier; false: it was left because the region is cancelled, and so was it by all
-// others, which then go to the barrier at the end.
+// Around the real barrier. False: it was left because the region is cancelled; then all others left
+// it too and go to the barrier at the end.
 template <typename Real>
 auto pass_barrier(Real real) {
   Task* const task = is_libgomp() ? current_task : nullptr;
@@ -113,8 +113,8 @@ INTERCEPT_OPENMP(void, GOMP_workshare_task_reduction_unregister, (bool cancelled
   }
 }
 
-// One thread gets null and goes on to GOMP_single_copy_end; the others wait for it, as in a barrier
-// that it enters there.
+// One thread gets null and proceeds to GOMP_single_copy_end; the others wait for it, as in a
+// barrier that it enters there.
 INTERCEPT_OPENMP(void*, GOMP_single_copy_start, ()) {
   Task* const task = is_libgomp() ? current_task : nullptr;
   if (task != nullptr) enter_barrier(*task);
@@ -135,9 +135,9 @@ INTERCEPT_OPENMP(void, GOMP_ordered_end, ()) {
   OPENMP(GOMP_ordered_end)();
 }
 
-// A loop with `depend(source)` and `depend(sink: ...)`. How many counters an iteration has only
-// libgomp knows: what is passed on is more than that, and the first one tells iterations apart well
-// enough (those of one outer iteration that share it order too much, never too little).
+// A loop with `depend(source)` and `depend(sink: ...)`. Only libgomp knows how many counters an
+// iteration has; more than that is passed on, and the first one distinguishes iterations well
+// enough (iterations that share it are ordered too much, never too little).
 INTERCEPT_OPENMP(void, GOMP_doacross_post, (long* iteration)) {
   if (const Team* const team = current_team()) before(team->doacross(*iteration));
   OPENMP(GOMP_doacross_post)(iteration);

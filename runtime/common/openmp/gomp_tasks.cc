@@ -1,5 +1,5 @@
-// libgomp: tasks. A task's arguments are copied by libgomp, or by a function of the compiler's that
-// it is given; it is always given one of ours, which puts a parcel in front of them.
+// libgomp: tasks. libgomp, or a function of the compiler, copies a task's arguments; libgomp always
+// receives our function instead, which puts a parcel in front of them.
 #include "runtime/common/openmp/current.h"
 #include "runtime/common/openmp/dependences.h"
 
@@ -25,15 +25,15 @@ void copy_bytes(void* to, const void* from, size_t size) {
 }
 
 struct Parcel {
-  // What libgomp reads and writes of the program's own data, where it expects that: the event of a
-  // detachable task, or the bounds of a part of a taskloop, and the loop's reductions.
+  // The part of the program's own data that libgomp reads and writes, where it expects it: the
+  // event of a detachable task, or the bounds of a part of a taskloop, and the loop's reductions.
   long head[2];
   void* reductions;
   Body* body;
   Copy* copy;
   void* data;
   size_t size;
-  size_t offset;  // of the arguments behind the parcel
+  size_t offset;  // of the arguments after the parcel
   void** depend;
   Task* task;
   unsigned flags;
@@ -42,7 +42,7 @@ struct Parcel {
   Address pc;
 };
 
-// The array of addresses that comes with depend clauses: counts, then the addresses by kind; in the
+// The array of addresses that comes with depend clauses: counts, then the addresses by kind. In the
 // longer form, marked by a first word of 0, also pointers to omp_depend_t.
 template <typename Visit>
 void for_each_depend(void** depend, Visit visit) {
@@ -96,7 +96,7 @@ CALLS_PROGRAM void copy_parcel(void* to, void* from) {
   if ((parcel->flags & kDepend) != 0) add_depends(*task, parcel->depend);
 }
 
-// Of a task that libgomp runs at once the arguments are on the stack too, not far above.
+// The arguments of a task that libgomp runs at once are also on the stack, slightly above.
 Address begins_below(Address frame, const char* arguments, size_t size) {
   constexpr Address kNear = Address{1} << 20;
   const Address begin = address_of(arguments);
@@ -160,7 +160,7 @@ INTERCEPT_OPENMP(void, GOMP_task,
 
 namespace {
 
-// Where the parts of the loop wait for each other at its end, they are a taskgroup.
+// Parts of the loop that wait for each other at its end form a taskgroup.
 template <typename Real>
 void run_taskloop(Posted posted, Real real) {
   Parcel& parcel = posted.parcel;
@@ -206,7 +206,7 @@ INTERCEPT_OPENMP(void, GOMP_taskwait_depend, (void** depend)) {
   drop_task(task);
 }
 
-// An empty task, which libgomp would make without us.
+// An empty task, which libgomp would create without us.
 INTERCEPT_OPENMP(void, GOMP_taskwait_depend_nowait, (void** depend)) {
   if (!is_libgomp()) return OPENMP(GOMP_taskwait_depend_nowait)(depend);
   char none = 0;
@@ -229,9 +229,9 @@ INTERCEPT_OPENMP(void, omp_fulfill_event, (uintptr_t event)) {
   OPENMP(omp_fulfill_event)(event);
 }
 
-// --- Offloading. Without a device the target's code runs here, and libgomp gives us no place to
-// stand in a task of it: it is not deferred, which `nowait` allows, and waits for what it depends
-// on where we see it.
+// --- Offloading. Without a device the target's code runs here, and libgomp offers no hook inside
+// its task: the task is not deferred, which `nowait` allows, and it waits for its dependences where
+// we see it.
 
 namespace {
 

@@ -1,6 +1,6 @@
-// Who asks which thread runs it gets an answer that differs from run to run: two tasks that use
-// what belongs to their thread are ordered if they ran in the same one (mode.h,
-// mode_thread_identity). Thread-local variables are seen by their addresses.
+// A program that asks which thread runs it gets a different answer in each run: two tasks that use
+// data of their thread are ordered if they ran in the same one (mode.h, mode_thread_identity).
+// Thread-local variables are recognised by their addresses.
 #include <sched.h>
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// What libomp's tools interface tells not at all, or not at the right moment: ordered and doacross
+// What libomp's tools interface does not report, or not at the right moment: ordered and doacross
 // loops, the end of a reduction, flushes.
 #include "runtime/common/openmp/current.h"
 
@@ -28,8 +28,8 @@ INTERCEPT_OPENMP(void, __kmpc_doacross_wait, (void* place, int thread, const lon
   if (const Team* const team = current_team()) after(team->doacross(*iteration));
 }
 
-// Who gets 1 adds its part up, alone, until it says end: under the lock, or as the first thread
-// after all others have come to a barrier, which they leave after that.
+// The thread that gets 1 adds its part, alone, until it calls end: under the lock, or as the first
+// thread after all others have reached a barrier, which they leave after that.
 INTERCEPT_OPENMP(int, __kmpc_reduce,
                  (void* place, int thread, int count, size_t size, void* data,
                   void (*reduce)(void*, void*), void* lock)) {

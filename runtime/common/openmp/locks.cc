@@ -1,5 +1,5 @@
-// Locks, critical and atomic sections of both libraries, and libomp's ordered sections: what
-// releases is told before the real call, what acquires after it.
+// Locks, critical and atomic sections of both libraries, and libomp's ordered sections: releases
+// are reported before the real call, acquires after it.
 #include "runtime/common/openmp/current.h"
 
 namespace deadheat::runtime::openmp {
@@ -81,7 +81,7 @@ INTERCEPT_OPENMP(void, GOMP_atomic_end, ()) {
   OPENMP(GOMP_atomic_end)();
 }
 
-// --- libomp. `place` is where in the source, `thread` libomp's own number.
+// --- libomp. `place` is the source location, `thread` libomp's own number.
 
 INTERCEPT_OPENMP(void, __kmpc_critical, (void* place, int thread, void* name)) {
   OPENMP(__kmpc_critical)(place, thread, name);

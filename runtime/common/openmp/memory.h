@@ -1,5 +1,5 @@
-// The model's own memory: from the arena, with handlers of signals kept waiting, for they may want
-// some too.
+// The model's own memory: from the arena, with signal handlers deferred, since they may allocate
+// too.
 #pragma once
 
 #include "runtime/common/arena.h"

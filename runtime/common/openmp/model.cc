@@ -55,7 +55,7 @@ Task* begin_implicit(Team* team) {
   task->team = team;
   if (team == nullptr) return task;
   after(team->fork());
-  // So that stacks go on to where the program says `parallel`.
+  // Lets stacks continue to where the program says `parallel`.
   if (self() != nullptr && team->pc != 0) on_function_entry(self(), team->pc);
   return task;
 }
@@ -70,7 +70,7 @@ void enter_barrier(const Task& task) {
   if (task.team != nullptr) before(task.team->phase(task.phase));
 }
 
-// Two objects are enough: who enters the barrier after the next has left this one.
+// Two objects suffice: a thread that enters the barrier after the next has left this one.
 void leave_barrier(Task& task) {
   if (task.team == nullptr) return;
   after(task.team->phase(task.phase));

@@ -52,19 +52,19 @@ struct DependOn {
   DependKind kind = DependKind::kIn;
 };
 
-// A task, implicit ones too. Lives until it ended and its children did.
+// A task, possibly implicit. Lives until it and its children have ended.
 struct Task {
   Object objects = 0;
   Task* parent = nullptr;
   Team* team = nullptr;
-  TaskGroup* group = nullptr;  // the innermost that it is in, or has begun
+  TaskGroup* group = nullptr;  // the innermost one that it is in, or has begun
   uint32_t references = 1;
-  uint8_t phase = 0;      // which of the team's two barrier objects comes next
-  bool untied = false;    // may go on in another thread
-  bool deferred = false;  // may run beside its parent
+  uint8_t phase = 0;      // which of the team's two barrier objects is next
+  bool untied = false;    // may continue in another thread
+  bool deferred = false;  // may run concurrently with its parent
   bool final = false;     // its children are not deferred
   bool begun = false;
-  bool entered = false;  // its thread's order is put aside for it
+  bool entered = false;  // its thread's order is suspended for it
   TaskHandle handle;
   DependenceTable* table = nullptr;  // of its children
   DependOn* depends = nullptr;
@@ -74,15 +74,15 @@ struct Task {
 };
 
 // Pairs of threads meet at objects.
-void before(Object object);  // what the thread did until now is before ...
-void after(Object object);   // ... what threads do that come here later
+void before(Object object);  // what the thread did until now happens before ...
+void after(Object object);   // ... what threads do after calling this later
 
 // --- Teams. The thread that encounters the construct begins and ends it.
 Team* begin_team(Address pc);
 void end_team(Team* team);
 
-Task* begin_implicit(Team* team);  // null team: a thread outside of any
-void end_implicit(Task* task);     // the barrier is not part of it
+Task* begin_implicit(Team* team);  // null team: a thread outside any team
+void end_implicit(Task* task);     // excluding the barrier
 
 void enter_barrier(const Task& task);
 void leave_barrier(Task& task);

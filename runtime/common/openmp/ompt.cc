@@ -30,7 +30,7 @@ void parallel_end(OmptData* parallel, OmptData* encountering, int, const void*) 
   current_task = task_of(encountering);
 }
 
-// A worker learns of the end when it is given other work, or is to end itself: the team may be
+// A worker learns of the end when it gets other work or must end itself: the team may be
 // gone.
 void implicit_task(OmptEndpoint endpoint, OmptData* parallel, OmptData* data, unsigned, unsigned,
                    int) {
@@ -76,7 +76,7 @@ void sync_region(OmptSync kind, OmptEndpoint endpoint, OmptData* parallel, OmptD
   if (endpoint != OmptEndpoint::kBegin) sync_end(kind, *task, parallel);
 }
 
-// Between the end of the waiting and that of the taskgroup the copies of a reduction are added up.
+// The copies of a reduction are combined between the end of waiting and the end of the taskgroup.
 void sync_region_wait(OmptSync kind, OmptEndpoint endpoint, OmptData*, OmptData* data,
                       const void*) {
   const Task* const task = task_of(data);
@@ -84,8 +84,8 @@ void sync_region_wait(OmptSync kind, OmptEndpoint endpoint, OmptData*, OmptData*
   if (task->group != nullptr) after(task->group->done());
 }
 
-// Inside a barrier one thread adds up what another brought: the other has entered the barrier, and
-// who adds further up comes later.
+// Inside a barrier one thread combines another's contribution: the other has entered the barrier,
+// and further combining threads come later.
 void reduction(OmptSync kind, OmptEndpoint endpoint, OmptData*, OmptData* data, const void*) {
   const Task* const task = task_of(data);
   if (kind != OmptSync::kReduction || task == nullptr || task->team == nullptr) return;
@@ -140,9 +140,9 @@ void dependences(OmptData* data, const OmptDependence* list, int count) {
   before(task->begin());
 }
 
-// libomp uses a task's memory again without telling malloc, in whichever thread needs some: what
-// was there is forgotten. The five words before what we are told are the task's head, which
-// compiled code reads.
+// libomp reuses a task's memory without telling malloc, in whichever thread needs some, so the
+// history of that memory is forgotten. The five words before the reported address are the task's
+// header, which compiled code reads.
 void forget_task_memory() {
   constexpr size_t kHead = 40;
   void* begin = nullptr;
@@ -179,7 +179,7 @@ Address own_stack_end() {
 }
 
 // The program's frames end where it called the library that now calls a task: the innermost such
-// place on this stack. (Tasks that it is a descendant of may be on others.)
+// place on this stack. (Ancestors of the task may be on other stacks.)
 Address end_of_frames() {
   const Address here = address_of(__builtin_frame_address(0));
   Address end = own_stack_end();
@@ -202,7 +202,7 @@ void task_schedule(OmptData* first, OmptStatus status, OmptData* second) {
   Task* const from = task_of(first);
   Task* const to = task_of(second);
   switch (status) {
-    case OmptStatus::kEarlyFulfill:  // it still runs, perhaps elsewhere
+    case OmptStatus::kEarlyFulfill:  // it still runs, perhaps in another thread
     case OmptStatus::kDetach:
       if (from == nullptr) break;
       before(from->begin());

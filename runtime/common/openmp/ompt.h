@@ -1,5 +1,5 @@
-// The part of the OpenMP tools interface (OMPT; OpenMP 5.2, chapter 19) that ompt.cc uses, by its
-// numbers and signatures: no header of an OpenMP implementation is needed to build us.
+// The part of the OpenMP tools interface (OMPT; OpenMP 5.2, chapter 19) that ompt.cc uses, by
+// numbers and signatures: building needs no header of an OpenMP implementation.
 #pragma once
 
 #include <stddef.h>
@@ -69,7 +69,7 @@ using OmptFunction = void (*)();
 using OmptLookup = OmptFunction (*)(const char* name);
 using OmptSetCallback = int (*)(OmptEvent event, OmptFunction callback);
 struct OmptFrame {
-  OmptData exit;   // of the code of the program that the task runs
+  OmptData exit;   // of the program's code that the task runs
   OmptData enter;  // where it called the library
   int exit_flags, enter_flags;
 };

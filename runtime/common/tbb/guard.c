@@ -1,6 +1,6 @@
-// In C, compiled with -fexceptions: the cleanup then runs by the C support library's personality,
-// and the runtime needs nothing of libstdc++. Who uses oneTBB has that library (libgcc_s) loaded;
-// for everybody else the two names stay null, and the unwinder passes by a frame without a
+// In C, compiled with -fexceptions: the C support library's personality then runs the cleanup, and
+// the runtime needs nothing from libstdc++. Programs that use oneTBB have that library (libgcc_s)
+// loaded; for all others the two names stay null, and the unwinder skips a frame without a
 // personality.
 __asm__(".weak __gcc_personality_v0\n.weak _Unwind_Resume");
 

@@ -7,7 +7,7 @@
 
 namespace deadheat::runtime::tbb {
 
-// As find_openmp(): the linker may have left the library out, because we have the names.
+// Like find_openmp(): the linker may have dropped the library, because we define the names.
 void* find_function(const char* name) {
   void* found = dlsym(RTLD_NEXT, name);
   if (found != nullptr) return found;

@@ -1,8 +1,8 @@
-// oneTBB (libtbb.so.12): what the program asks of the library, in the library's stable binary
+// oneTBB (libtbb.so.12): what the program asks of the library, through the library's stable binary
 // interface (tbb::detail::r1). Most of oneTBB is in its headers and is compiled, and instrumented,
-// with the program: containers, most mutexes, the counters of a tree of tasks. The library passes
-// tasks from thread to thread and waits; tasks.cc and pipeline.cc say what that orders,
-// memory.cc and locks.cc do for the rest. How the library gets there is not looked at (modules.h,
+// with the program: containers, most mutexes, the counters of a task tree. The library passes
+// tasks from thread to thread and waits; tasks.cc and pipeline.cc define what that orders,
+// memory.cc and locks.cc do so for the rest. The library's internals are ignored (modules.h,
 // is_pool_code).
 //
 //   spawn, enqueue, submit   what precedes it → the task's execute() or cancel()
@@ -10,12 +10,12 @@
 //   task_arena::execute      what precedes it → the delegate; its end → goes on
 //   parallel_pipeline        every call of a stage → those that begin later
 //
-// Tasks that run in one thread are ordered by that thread: enumerable_thread_specific and
-// thread-local variables belong to threads. That misses races of tasks that happened to run in the
-// same thread; no report is false for it.
+// Tasks that run in one thread are ordered by that thread, because enumerable_thread_specific and
+// thread-local variables belong to threads. This misses races of tasks that happened to run in the
+// same thread, but causes no false report.
 //
-// Not modelled: observers, suspended tasks, and the task groups of 2022's headers, which
-// count inside the library. A program that uses one of them makes libtbb a library like any other
+// Not modelled: observers, suspended tasks, and the task groups of 2022's headers, which count
+// inside the library. A program that uses one of them makes libtbb an ordinary library
 // (abandon_model): its calls are regions, and races near them are candidates that name it.
 #pragma once
 
@@ -25,16 +25,6 @@ namespace deadheat::runtime::tbb {
 
 void* find_function(const char* name);
 void abandon_model();
-
-template <typename Function>
-inline Function* function(Function*& real, const char* name) {
-  Function* found = __atomic_load_n(&real, __ATOMIC_RELAXED);
-  if (__builtin_expect(found == nullptr, 0)) {
-    found = reinterpret_cast<Function*>(find_function(name));
-    __atomic_store_n(&real, found, __ATOMIC_RELAXED);
-  }
-  return found;
-}
 
 inline void before(const void* object) {
   if (self() != nullptr) on_happens_before(self(), 0, address_of(object));
@@ -59,7 +49,8 @@ inline void guarded(Call call, Finally finally) {
 
 }  // namespace deadheat::runtime::tbb
 
-#define TBB(id) (deadheat::runtime::tbb::function(real_##id, name_##id))
+#define TBB(id) \
+  (deadheat::runtime::found_once(real_##id, name_##id, deadheat::runtime::tbb::find_function))
 
 // `symbol`: the mangled name, which exports.map lists too.
 #define INTERCEPT_TBB(result, id, symbol, parameters)        \

@@ -1,5 +1,5 @@
-// The mutexes whose code is in the library. A scoped_lock begins with a pointer to its mutex.
-// Readers are ordered with each other too, which can hide a race between two of them and invents
+// The mutexes implemented in the library. A scoped_lock begins with a pointer to its mutex.
+// Readers are ordered with each other too, which can hide a race between two of them but invents
 // none.
 #include "runtime/common/tbb/library.h"
 
@@ -29,7 +29,7 @@ struct Scoped {
     if (scoped->mutex != nullptr) before(scoped->mutex);       \
     TBB(id)(scoped);                                           \
   }
-// A change of mode may let go of the mutex in between.
+// A change of mode may release the mutex in between.
 #define CHANGE(id, symbol)                                     \
   INTERCEPT_TBB(bool, id, TBB_R1(symbol), (Scoped * scoped)) { \
     before(scoped->mutex);                                     \

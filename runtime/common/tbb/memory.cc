@@ -1,6 +1,6 @@
-// Memory that the library gives out, of its own pools or of tbbmalloc's. It gives a block to one
-// user after the other, by means that we do not see: what the block's earlier users did is no
-// concern of the next.
+// Memory that the library allocates, from its own pools or tbbmalloc's. It gives a block to
+// successive users in ways that we do not see, so the accesses of earlier users are
+// forgotten.
 #include "runtime/common/tbb/library.h"
 
 namespace deadheat::runtime::tbb {

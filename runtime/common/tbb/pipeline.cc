@@ -1,15 +1,15 @@
-// Pipelines. The library makes the stages from what the program describes, and passes items from
-// one stage to the next, in order or not, by buffers of its own. What exactly that orders is not
-// followed: every call of a stage comes after those that ended before it. That hides races between
-// stages that ran one after the other, and invents none.
+// Pipelines. The library creates the stages from the program's description and passes items between
+// stages, in order or not, through its own buffers. The exact ordering is not tracked: every call
+// of a stage comes after those that ended before it. This hides races between stages that ran one
+// after the other, but invents none.
 #include "runtime/common/tbb/tables.h"
 
 namespace deadheat::runtime::tbb {
 
 namespace {
 
-// As the headers of oneTBB lay it out. A node without a left one describes
-// a stage.
+// Laid out as in the headers of oneTBB. A node without a left child describes a
+// stage.
 struct Node {
   Virtual object;
   intptr_t references;

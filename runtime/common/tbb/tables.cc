@@ -63,7 +63,7 @@ const Table* table_for(const void* const* program, const Replacement& ours) {
 
 bool put_before(Virtual* object, const Replacement& ours) {
   for (size_t i = 0; i < kReplaced; ++i)
-    if (ours[i] != nullptr && object->table[i] == ours[i]) return true;  // it is there
+    if (ours[i] != nullptr && object->table[i] == ours[i]) return true;  // already in place
   const Table* const table = table_for(object->table, ours);
   if (table == nullptr) return false;
   const void* const* const slots = table->slots;

@@ -1,6 +1,6 @@
-// Tables of virtual functions that stand in for the program's. An object of the program that is
-// handed to the library gets a table of ours, in which some functions are replaced; the others are
-// the program's. There is one such table for each class and replacement; nothing is kept for an
+// Virtual function tables that replace the program's. An object that the program passes to
+// the library gets a table of ours, in which some functions are replaced; the others are
+// the program's. There is one such table per class and replacement, and no state per
 // object.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace deadheat::runtime::tbb {
 
-// As the compilers lay out an object with virtual functions.
+// The compilers' layout of an object with virtual functions.
 struct Virtual {
   const void* const* table;
 };
@@ -16,9 +16,9 @@ struct Virtual {
 inline constexpr size_t kReplaced = 4;
 using Replacement = const void* [kReplaced];  // null: the program's own
 
-// The object's program functions come through us from now on. False: no memory for a table.
+// Calls of the object's functions go through us from now on. False: no memory for a table.
 bool put_before(Virtual* object, const Replacement& ours);
-// The table that the program gave to an object that put_before() was called for.
+// The program's table of an object for which put_before() was called.
 const void* const* program_table(const Virtual* object);
 
 }  // namespace deadheat::runtime::tbb

@@ -1,6 +1,6 @@
-// Tasks and waits. The library calls a task's execute() or cancel() by its table of virtual
-// functions. From when a task is handed over until the library calls it, the task has a table of
-// ours, which puts the program's back, adds the edge and goes on.
+// Tasks and waits. The library calls a task's execute() or cancel() through its virtual function
+// table. From when a task is handed over until the library calls it, the task has a table of ours,
+// which restores the program's, adds the edge and continues.
 #include "runtime/common/tbb/tables.h"
 
 extern "C" uint64_t __tsan_atomic64_load(const volatile uint64_t* address, int order);
@@ -9,7 +9,7 @@ namespace deadheat::runtime::tbb {
 
 namespace {
 
-// As the headers of oneTBB lay them out (its header of tasks), for libtbb.so.12.
+// Laid out as in the headers of oneTBB (its task header), for libtbb.so.12.
 using Task = Virtual;
 using Delegate = Virtual;
 struct WaitContext {
@@ -40,8 +40,8 @@ void hand_over(Task* task) {
   if (!put_before(task, kTask)) abandon_model();
 }
 
-// Whoever releases the wait_context does it in the headers' code, by an atomic operation that we
-// see; the library's load of the counter is ours to add.
+// The release of the wait_context is in the headers' code, an atomic operation that we see; the
+// library's load of the counter is ours to add.
 void waited(const WaitContext* wait) {
   if (self() != nullptr) __tsan_atomic64_load(&wait->references, __ATOMIC_ACQUIRE);
 }

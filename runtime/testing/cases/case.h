@@ -1,8 +1,8 @@
-// A case is a small piece of a program together with the events that it must make. The case names
-// its objects; events of objects without a name, and of memory that libc allocates for itself, are
-// not compared. Threads interleave as they like: the events of each thread are compared in order.
+// A case is a small piece of a program together with its expected events. The case names its
+// objects; events of unnamed objects, and of memory that libc allocates internally, are not
+// compared. Thread interleaving is arbitrary: the events of each thread are compared in order.
 //
-// CASE is code that is not instrumented, SEEN_CASE counts as instrumented: its accesses are events.
+// CASE is uninstrumented code; SEEN_CASE counts as instrumented: its accesses are events.
 #pragma once
 
 #include <stddef.h>
@@ -47,7 +47,7 @@ void mark(const char* text);
 void check_failed(const char* file, int line, const char* what);
 #define CHECK(condition) \
   if (!(condition)) check_failed(__FILE__, __LINE__, #condition)
-// The call must leave errno alone.
+// The call must preserve errno.
 #define QUIET(call)       \
   do {                    \
     errno = 4711;         \

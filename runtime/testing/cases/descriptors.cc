@@ -2,16 +2,29 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
+#include <mqueue.h>
+#include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/file.h>
+#include <sys/inotify.h>
+#include <sys/msg.h>
+#include <sys/select.h>
+#include <sys/sem.h>
+#include <sys/signalfd.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/timerfd.h>
 #include <sys/uio.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include <string>
 
 #include "runtime/testing/cases/case.h"
 
@@ -67,7 +80,7 @@ T0 range_write in 5
   expect_bytes(recvmsg(sockets[1], &message, 0), 5);
 }
 
-// Of what is offered only what is taken was read; a refused call has read nothing.
+// Of the offered bytes only those taken were read; a refused call has read nothing.
 SEEN_CASE(short_writes, R"(
 T0 happens_before o1
 T0 send_read big 4096
@@ -167,7 +180,7 @@ T0 mark done
   mark("done");
 }
 
-// Both ends are one object, two pipes are two; the end of a stream is an edge, too.
+// Both ends are one object, two pipes are two; the end of a stream is an edge too.
 CASE(pipes, R"(
 T0 happens_before o1
 T0 happens_after o1
@@ -223,10 +236,12 @@ T0 happens_before o2
   CHECK(shutdown(client, SHUT_RDWR) == 0);
 }
 
+// The second object is the event: that it is ready is news, though nobody reads it.
 CASE(epoll, R"(
 T0 happens_before o1
 T0 happens_before o2
 T0 happens_after o1
+T0 happens_after o2
 )") {
   const int epoll = epoll_create1(0), event = eventfd(0, 0);
   epoll_event interest = {};
@@ -236,6 +251,158 @@ T0 happens_after o1
   CHECK(epoll_wait(epoll, got, 2, 0) == 0);
   CHECK(eventfd_write(event, 1) == 0);
   CHECK(epoll_wait(epoll, got, 2, 0) == 1);
+}
+
+CASE(ready_descriptors, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_after o1
+T0 happens_after o1
+T0 happens_after o1
+T0 mark done
+)") {
+  const int event = eventfd(0, 0);
+  pollfd polled = {event, POLLIN | POLLOUT, 0};
+  CHECK(poll(&polled, 1, 0) == 1);  // room to write: no news
+  CHECK(eventfd_write(event, 1) == 0);
+  CHECK(poll(&polled, 1, 0) == 1);
+  timespec now = {};
+  CHECK(ppoll(&polled, 1, &now, nullptr) == 1);
+  fd_set set;
+  FD_ZERO(&set);
+  FD_SET(event, &set);
+  timeval no_time = {};
+  CHECK(select(event + 1, &set, nullptr, nullptr, &no_time) == 1);
+  CHECK(pselect(event + 1, &set, nullptr, nullptr, &now, nullptr) == 1);
+  mark("done");
+}
+
+// Each file's locks are one object. o1 is the name that unlink removes.
+CASE(file_locks, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+T0 happens_before o2
+T0 mark done
+)") {
+  char path[] = "/tmp/deadheat_case_XXXXXX";
+  const int file = mkstemp(path);
+  CHECK(file >= 0 && unlink(path) == 0);
+  CHECK(flock(file, LOCK_EX) == 0);
+  struct flock lock = {};
+  lock.l_type = F_WRLCK;
+  CHECK(fcntl(file, F_OFD_SETLK, &lock) == 0);
+  lock.l_type = F_UNLCK;
+  CHECK(fcntl(file, F_OFD_SETLK, &lock) == 0);
+  CHECK(lockf(file, F_LOCK, 0) == 0);
+  lock.l_type = 77;
+  CHECK(fcntl(file, F_SETLK, &lock) == -1);
+  CHECK(close(file) == 0);
+  mark("done");
+}
+
+CASE(queues_and_semaphores, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o3
+T0 happens_after o3
+T0 mark done
+)") {
+  const int semaphore = semget(IPC_PRIVATE, 1, 0600);
+  sembuf up = {0, 1, 0}, down = {0, -1, 0};
+  CHECK(semop(semaphore, &up, 1) == 0);
+  CHECK(semop(semaphore, &down, 1) == 0);
+  down.sem_flg = IPC_NOWAIT;
+  CHECK(semop(semaphore, &down, 1) == -1);  // not had: no news
+  CHECK(semctl(semaphore, 0, IPC_RMID) == 0);
+  const int queue = msgget(IPC_PRIVATE, 0600);
+  struct {
+    long type;
+    char text;
+  } message = {1, 'x'};
+  for (int i = 0; i < 2; ++i) {
+    CHECK(msgsnd(queue, &message, 1, 0) == 0);
+    CHECK(msgrcv(queue, &message, 1, 0, 0) == 1);
+  }
+  CHECK(msgctl(queue, IPC_RMID, nullptr) == 0);
+  mq_attr attributes = {};
+  attributes.mq_maxmsg = 1;
+  attributes.mq_msgsize = 8;
+  const std::string name = "/deadheat_case_" + std::to_string(getpid());
+  const mqd_t posix = mq_open(name.c_str(), O_CREAT | O_RDWR, 0600, &attributes);
+  CHECK(posix >= 0 && mq_unlink(name.c_str()) == 0);
+  char text[8] = "";
+  CHECK(mq_send(posix, text, 1, 0) == 0);
+  CHECK(mq_receive(posix, text, sizeof text, nullptr) == 1);
+  mark("done");
+}
+
+// o2 is what inotify descriptors tell; the others are the name of the file and the file.
+CASE(watched_folder, R"(
+T0 mark ready
+T0 happens_before o1
+T0 happens_before o2
+T0 happens_after o1
+T0 happens_before o2
+T0 happens_before o3
+T0 happens_before o2
+T0 happens_before o1
+T0 happens_before o2
+T0 happens_after o1
+T0 happens_after o2
+)") {
+  const int watch = inotify_init1(IN_NONBLOCK);
+  CHECK(inotify_add_watch(watch, "/tmp", IN_CREATE) >= 0);
+  mark("ready");
+  const std::string path = "/tmp/deadheat_case_" + std::to_string(getpid());
+  const int file = open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY, 0600);
+  char c = 'x';
+  expect_bytes(write(file, &c, 1), 1);
+  CHECK(close(file) == 0 && unlink(path.c_str()) == 0);
+  char told[4096];
+  CHECK(read(watch, told, sizeof told) > 0);
+}
+
+CASE(signal_descriptors_and_timers, R"(
+T0 happens_before o1
+T0 happens_before o2
+T0 happens_after o2
+T0 happens_before o3
+T0 happens_before o2
+T0 happens_before o4
+T0 happens_after o4
+T0 mark done
+)") {
+  sigset_t set;
+  sigemptyset(&set);
+  sigaddset(&set, SIGUSR1);
+  pthread_sigmask(SIG_BLOCK, &set, nullptr);
+  const int signals = signalfd(-1, &set, 0);
+  CHECK(raise(SIGUSR1) == 0);
+  signalfd_siginfo got;
+  expect_bytes(read(signals, &got, sizeof got), sizeof got);
+  const itimerval never = {};
+  CHECK(setitimer(ITIMER_REAL, &never, nullptr) == 0);
+  const int timer = timerfd_create(CLOCK_MONOTONIC, 0);
+  const itimerspec soon = {{0, 0}, {0, 1}};
+  CHECK(timerfd_settime(timer, 0, &soon, nullptr) == 0);
+  uint64_t ticks;
+  expect_bytes(read(timer, &ticks, sizeof ticks), sizeof ticks);
+  mark("done");
 }
 
 CASE(files_order_by_name_and_inode, R"(

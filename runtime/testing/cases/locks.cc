@@ -241,7 +241,7 @@ T0 join 1
   pthread_join(thread, nullptr);
 }
 
-// The mutex is the waiter's again before its cleanup handlers run.
+// The waiter holds the mutex again before its cleanup handlers run.
 CASE(condition_wait_is_cancelled, R"(
 T0 create 1
 T0 lock m
@@ -277,7 +277,7 @@ T1 thread_finish
       },
       nullptr);
   sem_wait(&waits);
-  pthread_mutex_lock(&m);  // had only when the other one waits
+  pthread_mutex_lock(&m);  // acquired only when the other thread waits
   pthread_mutex_unlock(&m);
   CHECK(pthread_cancel(thread) == 0);
   void* result = nullptr;

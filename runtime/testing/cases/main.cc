@@ -21,7 +21,7 @@ void check_failed(const char* file, int line, const char* what) {
   _exit(1);
 }
 
-// With a thread that sits in a read of stdin, holding its lock.
+// With a thread blocked in a read of stdin, holding its lock.
 static int end_by(const char* way) {
   static int ends[2];
   if (pipe(ends) != 0) return 2;
@@ -43,7 +43,7 @@ static int end_by(const char* way) {
   if (strcmp(way, "_exit") == 0) _exit(3);
   if (strcmp(way, "quick_exit") == 0) quick_exit(3);
   if (strcmp(way, "pthread_exit") == 0) {
-    // The last thread to end ends the process, when its own end has been seen already.
+    // The last thread's end ends the process, after that end has been observed.
     close(ends[1]);
     pthread_exit(nullptr);
   }

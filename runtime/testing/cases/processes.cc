@@ -22,16 +22,26 @@ int status_of(pid_t child) {
 }  // namespace
 
 CASE(forks, R"(
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
 C0 after_fork_child
 C0 finish
 C0 after_fork_child
@@ -63,9 +73,11 @@ C0 finish
 // The program's own handlers run while the mode works: before ours prepares, after ours is done.
 CASE(fork_handlers, R"(
 T0 mark prepare
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
 T0 mark parent
+T0 happens_after o1
 C0 after_fork_child
 C0 mark child
 C0 finish
@@ -76,7 +88,7 @@ C0 finish
   CHECK(status_of(child) == 0);
 }
 
-// Other threads lock, allocate and create threads while the process forks: the child can do all
+// Other threads lock, allocate and create threads while the process forks: the child can do all of
 // that.
 CASE(fork_of_many_threads, R"(
 T0 mark done
@@ -95,7 +107,7 @@ T0 mark done
     }
     return nullptr;
   };
-  __deadheat_log_end();  // only what the children can do counts
+  __deadheat_log_end();  // only the children's abilities matter
   for (pthread_t& thread : threads) pthread_create(&thread, nullptr, body, nullptr);
   for (int i = 0; i < 50; ++i) {
     const pid_t child = fork();
@@ -121,8 +133,10 @@ T0 finish
 T0 finish
 T0 finish
 T0 finish
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
 C0 after_fork_child
 C0 finish
 )") {
@@ -138,7 +152,13 @@ C0 finish
   CHECK(status_of(child) == 2);
 }
 
+// What goes out before a child is made comes before what comes in after its end. From then on a
+// file tells those of all others, too.
 CASE(system_and_popen, R"(
+T0 happens_before o1
+T0 happens_after o1
+T0 happens_before o1
+T0 happens_after o1
 T0 mark done
 )") {
   CHECK(system("exit 5") == 5 << 8);
@@ -151,17 +171,19 @@ T0 mark done
 
 // Ours is the last handler; registration happens before the handler.
 CASE(exit_handlers, R"(
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
 C0 after_fork_child
-C0 happens_before o1
 C0 happens_before o2
 C0 happens_before o3
-C0 happens_after o3
+C0 happens_before o4
+C0 happens_after o4
 C0 mark on_exit
-C0 happens_after o2
+C0 happens_after o3
 C0 mark atexit
-C0 happens_after o1
+C0 happens_after o2
 C0 mark destructor
 C0 finish
 )") {
@@ -179,10 +201,14 @@ C0 finish
 }
 
 CASE(quick_exit_handlers, R"(
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
+T0 happens_before o1
 T0 before_fork
 T0 after_fork_parent
+T0 happens_after o1
 C0 after_fork_child
 C0 mark quick
 C0 finish

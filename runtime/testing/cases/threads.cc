@@ -22,7 +22,7 @@ void* wait_for_lock(void* lock) {
   return nullptr;
 }
 
-// Nobody can join a detached thread: the kernel says when it is gone.
+// A detached thread cannot be joined: the kernel tells when it has ended.
 void wait_until_alone() {
   for (;;) {
     int threads = 0;

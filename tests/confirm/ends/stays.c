@@ -1,4 +1,4 @@
-// Races (with SAFE: takes turns), says so by making the file "done", and then never ends.
+// Races (with SAFE: takes turns), signals that by creating the file "done", and then never ends.
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>

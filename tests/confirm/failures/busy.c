@@ -1,6 +1,6 @@
 // Workers go through ever other locks until main, which sleeps a second, tells them to stop. Who
-// schedules them one at a time and moves the clock only when nobody can run never wakes main: the
-// program then stands in the scheduler, and does not hang. The counter is raced on.
+// schedules them one at a time and advances the clock only when no thread can run never wakes main:
+// the program then stands in the scheduler, and does not hang. The counter is raced on.
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>

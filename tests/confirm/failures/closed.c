@@ -1,6 +1,6 @@
-// What fails here is no data race: whoever opens after the pipe was closed uses a null pointer, and
-// both do what they do under the lock (SAFE: the opener looks first). The only candidate, `news`,
-// is ordered by `told` and never met, so no race explains the crash.
+// The failure here is no data race: a thread that opens after the pipe was closed uses a null
+// pointer, and both do what they do under the lock (SAFE: the opener looks first). The only
+// candidate, `news`, is ordered by `told` and never met, so no race explains the crash.
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static int readers, *ends = &readers;
 static int told;
-int news;  // not static: the compiler must not know that nobody reads it
+int news;  // not static: the compiler must not know that it is never read
 
 static void* opens(void* unused) {
   news = 1;

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <thread>
 
-// Seen by other files: what nobody reads is not optimised away.
+// Visible to other files, so that it is not optimised away.
 int x;
 
 namespace {

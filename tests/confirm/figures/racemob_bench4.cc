@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-// Seen by other files: what nobody reads is not optimised away.
+// Visible to other files, so that it is not optimised away.
 int x, y, z;
 
 namespace {

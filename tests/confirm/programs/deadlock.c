@@ -1,4 +1,4 @@
-// Who is not told in time that the shop is closed leaves with the key.
+// A customer not told in time that the shop is closed leaves with the key.
 #include <pthread.h>
 #include <stdio.h>
 

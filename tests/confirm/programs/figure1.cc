@@ -1,5 +1,5 @@
 // Figure 1 of the RaceFuzzer paper: x is passed on by y under the lock, z is not. With an argument
-// the second thread is not started before the first is through, in an order that nobody sees: then
+// the second thread is not started before the first has finished, in an invisible order: then
 // ERROR1 cannot be, and the accesses to x are both made.
 #include <cstdlib>
 #include <mutex>

@@ -1,5 +1,5 @@
 // Two locks in opposite orders: no data race, but a deadlock is possible. The pause keeps it away
-// from runs that nobody schedules, so that they end; the scheduler does not wait.
+// from unscheduled runs, so that they end; the scheduler does not wait.
 #include <pthread.h>
 #include <stdio.h>
 #include <unistd.h>

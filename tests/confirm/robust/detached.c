@@ -1,4 +1,4 @@
-// Threads that nobody joins, and a main that sleeps and looks until they are done: the sleep is
+// Detached threads, and a main that sleeps and polls until they are done: the sleep is
 // what is tested (virtual time must let the others run).
 #include <pthread.h>
 #include <unistd.h>

@@ -67,7 +67,7 @@ class ArrayList {
     int* larger = new int[capacity_];  // NORACE
     for (int i = 0; i < size_; ++i) {
       int copied = elements_[i];
-      larger[i] = copied;  // NORACE nobody has the new array yet
+      larger[i] = copied;  // NORACE no other thread has the new array yet
     }
     arrays_.push_back(larger);
     elements_ = larger;  // RACE! elements

@@ -1,7 +1,7 @@
-// cache4j's cleaner, racefuzzer.txt section 5.3: a flag says that the cleaner sleeps, and whoever
-// fills the cache interrupts it if so. The flag is read under a lock but written without one. Read
-// as true while the cleaner is already past its sleep, the interrupt comes where nothing catches
-// it, and the cleaner ends the program with an uncaught exception.
+// cache4j's cleaner, racefuzzer.txt section 5.3: a flag says that the cleaner sleeps, and a thread
+// that fills the cache interrupts it if so. The flag is read under a lock but written without one.
+// Read as true while the cleaner is already past its sleep, the interrupt comes where nothing
+// catches it, and the cleaner ends the program with an uncaught exception.
 //
 // Two races are real, the flag's. What the cache holds is filled before it is put in under the
 // lock, and read after it was taken out under the lock: a candidate of lock sets, and nothing that

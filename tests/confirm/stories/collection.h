@@ -1,7 +1,7 @@
 // The synchronised collections of racefuzzer.txt section 5.3, as Sun's JDK 1.4.2 made them: a
 // decorator that takes a lock around every method of a collection that knows nothing of threads.
 // ContainsAll, AddAll and Equals go over the *other* collection with its iterator, and that takes
-// the other's lock only while it is made: every step of it races with whoever changes the other.
+// the other's lock only while it is made: every step of it races with changes of the other.
 //
 // Memory is never given back while a collection lives (Java's collector would keep what an iterator
 // stands on), so what goes wrong is an exception, as in Java, and not a read of freed memory.

@@ -1,6 +1,6 @@
 // The task pool of a web crawler in the manner of hedc (racefuzzer.txt Table 1: 9 candidates, 1
 // real that ends in an exception). A worker forgets its task's thread when the task is done;
-// whoever cancels looks whether there is a thread, and then asks it to stop. Between the look and
+// a canceller checks for a thread, and then asks it to stop. Between the check and
 // the call the worker is done: a call on nothing, here an exception as in Java.
 //
 // What tasks found is handed over through the locked queue and cannot race.
@@ -43,7 +43,7 @@ struct Task {
   int pages = 0;
 
   void Run() {
-    Worker& self = At(worker);  // NORACE nobody else writes it
+    Worker& self = At(worker);  // NORACE no other thread writes it
     for (int page = 0; page < 3; ++page) {
       if (self.Stopped()) break;
       pages += page;  // NORACE read after the queue's lock

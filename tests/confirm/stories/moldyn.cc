@@ -1,7 +1,7 @@
 // A molecular-dynamics kernel in the manner of moldyn (racefuzzer.txt Table 1: 59 candidates, 2
 // real and benign). Its threads meet at a barrier made by hand: a count under a lock, looked at
 // again and again with a yield between. That orders everything before it and after it, but lock
-// sets see only that nobody holds a common lock: positions, velocities, forces and energies all
+// sets see only that there is no common lock: positions, velocities, forces and energies all
 // look racy, and none of it can happen.
 //
 // Two races are real: every thread computes the same cut-off for itself, into one shared variable,

@@ -1,4 +1,4 @@
-// Any number of readers of what nobody writes any more.
+// Any number of readers of data that is no longer written.
 #include "program.h"
 
 int table[100], writes;

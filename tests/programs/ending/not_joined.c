@@ -1,4 +1,4 @@
-// main ends while a thread that nobody joins is about to race with what main did.
+// main ends while an unjoined thread is about to race with main's accesses.
 #include "program.h"
 
 pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

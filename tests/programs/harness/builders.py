@@ -33,6 +33,10 @@ class Builder:
             return os.path.join(os.path.dirname(self.deadheat), name)
         return PLAIN[self.compiler][language]
 
+    def has_plugin(self):
+        name = "deadheat_pass.so" if self.compiler == "clang" else "gcc-12/deadheat_gcc.so"
+        return os.path.exists(os.path.join(os.path.dirname(os.path.dirname(self.deadheat)), "lib/deadheat", name))
+
     def environment(self):
         env = dict(os.environ)
         if self.tool == "deadheat":

@@ -26,7 +26,7 @@ def in_parallel(jobs, function, items):
 # --- run against record and analyze
 
 def hides(source):
-    """Parts of it synchronise where nobody sees it."""
+    """Parts of it synchronise invisibly."""
     return bool({"plain", "plain_object"} & source.header.keys())
 
 

@@ -1,4 +1,4 @@
-// The library of library_frees.c: a flag made of builtins that nobody sees.
+// The library of library_frees.c: a flag made of builtins that the runtime does not see.
 #include <stdlib.h>
 
 static int done;

@@ -4,8 +4,10 @@
 
 #include "program.h"
 
+// None so large that malloc gives it back to the kernel: without Deadheat's quarantine the write
+// would crash.
 enum { kSizes = 4 };
-static const size_t kSize[kSizes] = {40, 200, 3000, 200000};
+static const size_t kSize[kSizes] = {40, 200, 3000, 100000};
 char* blocks[kSizes];
 
 static void* releaser(void* arg) {

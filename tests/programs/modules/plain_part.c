@@ -1,4 +1,4 @@
-// The library of uninstrumented.c: a counter with its own lock, made of builtins that nobody sees.
+// The library of uninstrumented.c: a counter with its own lock, made of builtins unseen by us.
 static int lock, counter;
 
 int plain_next(void) {

@@ -1,19 +1,25 @@
 // build: needs=pass
-// Locks in inline assembly: an exchange with a store that unlocks, and glib's bit lock (asm goto).
-// Only clang's pass sees them; for gcc's code docs/guides/running.md says so.
+// Locks in inline assembly: an exchange with a store that unlocks (in assembly, or a plain one
+// behind a barrier of the compiler), and glib's bit lock (asm goto). The compilers' plugins see
+// them. An empty statement at the end of a turn keeps gcc from making one turn of all.
 #include "program.h"
 
-int word, bits;
-int exchanged, bit_locked;
+int word, plain_word, bits;
+int exchanged, stored, bit_locked;
 
-static void lock_word(void) {
+static void lock_word(int* lock) {
   int taken = 1;
   do {
-    __asm__ volatile("xchgl %0, %1" : "+r"(taken), "+m"(word) : : "memory");
+    __asm__ volatile("xchgl %0, %1" : "+r"(taken), "+m"(*lock) : : "memory");
   } while (taken);
 }
 
 static void unlock_word(void) { __asm__ volatile("movl $0, %0" : "=m"(word) : : "memory"); }
+
+static void unlock_plain_word(void) {
+  __asm__ volatile("" : : : "memory");
+  *(volatile int*)&plain_word = 0;
+}
 
 static void lock_bit(int* address, int bit) {
 again:
@@ -34,12 +40,16 @@ static void unlock_bit(int* address, int bit) {
 
 static void* worker(void* arg) {
   for (int i = 0; i < 100; ++i) {
-    if (SAFE) lock_word();
+    if (SAFE) lock_word(&word);
     ++exchanged;  // RACE! exchanged
     if (SAFE) unlock_word();
+    if (SAFE) lock_word(&plain_word);
+    ++stored;  // RACE! stored
+    if (SAFE) unlock_plain_word();
     if (SAFE) lock_bit(&bits, 3);
     ++bit_locked;  // RACE! bit
     if (SAFE) unlock_bit(&bits, 3);
+    __asm__ volatile("" : : : "memory");
   }
   return NULL;
 }

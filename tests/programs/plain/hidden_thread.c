@@ -7,7 +7,7 @@ static void* body(void* argument) {
   while (__atomic_load_n(&own->state, __ATOMIC_ACQUIRE) != 1) __builtin_ia32_pause();
   void (*work)(void*) = own->work;
   void* with = own->argument;
-  own->argument = 0;  // what it works on is known to nobody but its stack
+  own->argument = 0;  // only its stack refers to its data
   work(with);
   __atomic_store_n(&own->state, 2, __ATOMIC_RELEASE);
   return 0;

@@ -1,4 +1,4 @@
-// A detached thread that has ended leaves nobody alone: nothing orders what it did.
+// A detached thread that has ended does not make main alone: nothing orders its accesses.
 #include "program.h"
 
 int value;

@@ -1,4 +1,4 @@
-// The library keeps the two calls apart: no race, but who does not see how may take it for one.
+// The library orders the two calls: no race, but without seeing how, it may look like one.
 void pool_run_twice(void (*function)(void));
 
 int counter;

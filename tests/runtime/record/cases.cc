@@ -106,7 +106,7 @@ int with_closed_descriptors(long count) {
     if (fd != own) close(fd);
   for (int i = 0; i < 1000; ++i) dup(own);
   write_array(count);
-  return lseek(own, 0, SEEK_END) == 0 ? 0 : 1;  // nobody wrote to our file
+  return lseek(own, 0, SEEK_END) == 0 ? 0 : 1;  // our file was not written to
 }
 
 int with_file_limit(long count) {

@@ -3,7 +3,7 @@
  * accesses are inside. */
 #include <pthread.h>
 
-int x; /* not static: what nobody reads must stay */
+int x; /* not static: it must not be optimised away */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile unsigned spent;
 

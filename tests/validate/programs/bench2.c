@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <semaphore.h>
 
-int x; /* not static: what nobody reads must stay */
+int x; /* not static: it must not be optimised away */
 static int ready;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER, other = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;

@@ -3,7 +3,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-int x, y, z; /* not static: what nobody reads must stay */
+int x, y, z; /* not static: it must not be optimised away */
 static int input;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t together;

@@ -13,6 +13,10 @@ static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static __attribute__((noinline)) void touch_promoted(int count) {
   for (int i = 0; i < count; ++i) promoted = i;
 }
+static volatile long many[1024];
+static __attribute__((noinline)) void touch_many(int count) {
+  for (int i = 0; i < count; ++i) many[i & 1023] = i;
+}
 static __attribute__((noinline)) void touch_alone(int count) {
   for (int i = 0; i < count; ++i) alone = i;
 }
@@ -24,6 +28,8 @@ __attribute__((noinline)) void case_site_off(void) { touch_promoted(kOperations)
 __attribute__((noinline)) void case_site_inferred(void) { touch_alone(kOperations); }
 /* The first 4096 were enough: inference has left the site. */
 __attribute__((noinline)) void case_site_at_rest(void) { touch_alone(kOperations); }
+/* It has changed 4096 times: inference has left it, too. */
+__attribute__((noinline)) void case_site_changing(void) { touch_many(kOperations); }
 __attribute__((noinline)) void case_atomic_add(void) {
   for (int i = 0; i < kOperations; ++i) atomic_fetch_add(&counter, 1);
 }
@@ -52,6 +58,8 @@ int main(void) {
   case_site_off();
   case_site_inferred();
   case_site_at_rest();
+  touch_many(kOperations);
+  case_site_changing();
   case_atomic_add();
   case_atomic_load();
   case_lock_and_unlock();

@@ -54,30 +54,29 @@ Error because(const std::string& what, int code) {
 
 uint32_t spec_of(uint32_t number) {
   const recording::SyscallEntry& entry = recording::syscall_entry(number);
-  // Where in a program a signal fell is not known here, so nobody could put it elsewhere.
+  // The place of a signal within a program is unknown here, so it could not be moved.
   if (entry.effect == recording::Effect::kPrivate ||
       entry.effect == recording::Effect::kSignalState)
     return 0;
   uint32_t spec = entry.capture | DEADHEAT_BPF_RECORDED;
-  // The programs follow no payload.
+  // The programs record no payload.
   spec &= ~uint32_t{recording::kFdArg0 | recording::kFdArg1};
   if (entry.effect == recording::Effect::kUnmodelled) spec |= DEADHEAT_BPF_COUNTED;
   if (entry.effect == recording::Effect::kFork) spec |= DEADHEAT_BPF_FORKS;
-  if (entry.effect == recording::Effect::kExec || entry.effect == recording::Effect::kExecAt)
-    spec |= DEADHEAT_BPF_EXECS;
+  if (entry.is(recording::kExecutes)) spec |= DEADHEAT_BPF_EXECS;
   if (entry.effect == recording::Effect::kExit) spec |= DEADHEAT_BPF_ENDS;
   if (entry.effect == recording::Effect::kReceive) spec |= DEADHEAT_BPF_RECEIVED;
   return spec;
 }
 
-// Smaller than the longest event, and nothing would ever get through.
+// A ring smaller than the longest event would never deliver it.
 constexpr uint64_t kLeastRing = 16384;
 
 uint64_t ring_size_for(uint64_t buffer_bytes, size_t processors) {
   return std::bit_floor(std::max(buffer_bytes / processors, kLeastRing));
 }
 
-// Woken at an eighth: what comes before the consumer runs still fits.
+// The consumer is woken at an eighth: events that arrive before it runs still fit.
 deadheat_bpf_settings settings_for(uint64_t ring_size) {
   deadheat_bpf_settings settings{};
   settings.ring_bytes = ring_size;
@@ -94,8 +93,8 @@ uint32_t pid_limit() {
   return limit > 0 ? static_cast<uint32_t>(limit) : 4194304;
 }
 
-// libbpf's own words. Where the verifier refused, the reason is the line before its statistics;
-// later warnings say less.
+// libbpf's own message. If the verifier refused, the reason is the line before its statistics;
+// later warnings are less specific.
 thread_local std::string reason;
 
 int keep_warning(libbpf_print_level level, const char* format, va_list arguments) {

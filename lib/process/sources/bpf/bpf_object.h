@@ -1,5 +1,5 @@
-// The compiled programs of kernel/bpf, loaded into the kernel: maps, settings and links behind
-// RAII. bpf_source.cc is the only user.
+// The compiled programs of kernel/bpf, loaded into the kernel: RAII for maps, settings and links.
+// bpf_source.cc is the only user.
 #pragma once
 
 #include <memory>
@@ -16,7 +16,7 @@ namespace deadheat::process::sources {
 
 class BpfObject {
  public:
-  // `buffer_bytes`: of all rings together; each has a power of two, and at least kLeastRing.
+  // `buffer_bytes`: all rings together; each is a power of two, and at least kLeastRing.
   static Result<std::unique_ptr<BpfObject>> load(uint64_t buffer_bytes);
   BpfObject(const BpfObject&) = delete;
   BpfObject& operator=(const BpfObject&) = delete;
@@ -29,10 +29,10 @@ class BpfObject {
   deadheat_bpf_ring& ring(size_t processor) const { return rings_[processor]; }
   const char* ring_bytes(size_t processor) const { return bytes_ + processor * stride_; }
   uint64_t ring_size() const { return ring_size_; }
-  // The kernel's ring buffer: the few events that do not go to a ring; its wake-ups are for all of
-  // them.
+  // The kernel's ring buffer for the few events that do not go to a ring; its wake-ups serve all
+  // rings.
   int aside_map() const { return aside_; }
-  // What the task starts from now on is recorded.
+  // Records everything that the task starts from now on.
   Status mark(int pid);
   deadheat_bpf_counters counters() const;
   // Events that a program missed because it interrupted itself.

@@ -1,5 +1,5 @@
-// Runs a command under the bpf source without a sandbox: PID 1 of a new PID namespace (with a /proc
-// of its own) starts it and reaps everything. For the source's test and for bench/process; the tool
+// Runs a command under the bpf source without a sandbox: PID 1 of a new PID namespace (with its own
+// /proc) starts it and reaps everything. For the source's test and for bench/process; the tool
 // itself uses sandbox.h.
 #pragma once
 
@@ -19,11 +19,11 @@
 namespace deadheat::process::sources {
 
 struct BpfRun {
-  int status = 0;  // as wait gives it
+  int status = 0;  // as returned by wait
   BpfCounters counters;
 };
 
-// PID 1's life: wait for the word to begin, start the command, reap until nobody is left.
+// The life of PID 1: wait for the start signal, start the command, reap until no process is left.
 [[noreturn]] inline void be_first(int begin, const std::vector<std::string>& words) {
   char word;
   if (::read(begin, &word, 1) != 1) ::_exit(126);
@@ -44,8 +44,8 @@ struct BpfRun {
   ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status));
 }
 
-// Without a source the command runs in the same surroundings and is not recorded: what to compare
-// with.
+// Without a source the command runs in the same environment without being recorded: the
+// baseline.
 inline Result<BpfRun> run_first(const std::vector<std::string>& words, BpfSource* source) {
   int begin[2];
   if (::pipe2(begin, O_CLOEXEC) != 0) return Error{"no pipe", ""};

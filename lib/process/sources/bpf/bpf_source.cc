@@ -21,12 +21,12 @@
 namespace deadheat::process::sources {
 namespace {
 
-// Waking for each event doubles the cost of one. So the programs wake nobody before a buffer is an
-// eighth full, and the consumer looks by itself only so often that a recording that is killed has
-// nearly all.
+// Waking the consumer for each event doubles its cost. So the programs wake it only when a buffer
+// is an eighth full, and the consumer polls at long intervals, but often enough that a killed
+// recording has nearly everything.
 constexpr int kShortestSleep_ms = 100, kLongestSleep_ms = 400;
-// Ahead of what is recorded when processors are short: late is lost. With real-time priority an
-// event took it more than twice as long.
+// Runs before what is recorded when processors are scarce: late means lost. With real-time priority
+// an event cost it more than twice as much.
 constexpr int kNice = -10;
 constexpr uint64_t kPiece = 1u << 20;
 constexpr uint64_t kMostBuffer = 1u
@@ -63,12 +63,12 @@ struct BpfSource::State {
   };
   std::unique_ptr<ring_buffer, FreeRing> ring;
   ScopedFd poll, ending;
-  std::vector<uint64_t> taken;  // events of each processor
+  std::vector<uint64_t> taken;  // events per processor
   std::thread consumer;
   BpfCounters counters;
 };
 
-// Edge-triggered: the ring buffer reads as ready whenever it holds anything, which would be always.
+// Edge-triggered: the ring buffer is readable whenever it contains anything, which would be always.
 Status BpfSource::State::prepare() {
   taken.resize(object->processors());
   ring.reset(ring_buffer__new(object->aside_map(), take, this, nullptr));
@@ -102,7 +102,7 @@ bool BpfSource::State::drain_ring(size_t processor) {
   return true;
 }
 
-// Piece by piece, so that the ring has room again early.
+// In pieces, so that the ring has room again early.
 void BpfSource::State::move(deadheat_bpf_ring& from, const char* bytes, uint64_t size) {
   while (size > 0) {
     const uint64_t piece = std::min(size, kPiece);

@@ -1,10 +1,10 @@
 // The bpf source: programs on the kernel's tracepoints (kernel/bpf) write events to a ring buffer,
-// a thread here moves them to the recording. The command runs at full speed and is only watched.
-// Needs root and a kernel with BTF.
+// and a thread here moves them to the recording. The command runs at full speed and is only
+// observed. Needs root and a kernel with BTF.
 //
 // Losses: an event that finds the ring buffer full (`lost`), a task that got no state
-// (`unfollowed`), calls of the 32-bit interface (`foreign`). None of them stops the command; any of
-// them ends the guarantee of order.
+// (`unfollowed`), calls of the 32-bit interface (`foreign`). None of them stops the command; each
+// of them voids the order guarantee.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,8 @@
 namespace deadheat::process::sources {
 
 struct BpfOptions {
-  // Of all processors together. Holds a twentieth of a second of two processors that do nothing but
-  // short calls; making it takes 0.2 ms a MiB, a fifth of what starting costs.
+  // All processors together. Holds a twentieth of a second of two processors that make only short
+  // calls; creating it takes 0.2 ms per MiB, a fifth of the start-up cost.
   uint64_t buffer_bytes = 32u << 20;
 };
 
@@ -29,7 +29,7 @@ struct BpfCounters {
   uint64_t unfollowed = 0;
   uint64_t foreign = 0;
   std::map<std::string, uint64_t> unmodelled;  // by the call's name
-  double consumer_seconds = 0;                 // processor time of moving events to the recording
+  double consumer_seconds = 0;  // processor time spent moving events to the recording
 };
 
 class BpfSource {
@@ -41,14 +41,14 @@ class BpfSource {
   BpfSource& operator=(BpfSource&&) noexcept;
   ~BpfSource();
 
-  // That task and all that it starts from now on are recorded, each from its next exec on: what a
-  // sandbox's first process and its children do to prepare the command is not the command's.
-  // Numbers are those of the task's own PID namespace. Starts the thread that moves events, so fork
-  // before it, not after.
+  // Records that task and everything that it starts from now on, each from its next exec on: the
+  // preparations of a sandbox's first process and its children are not part of the command. Numbers
+  // are those of the task's own PID namespace. Starts the thread that moves events, so fork before
+  // calling it, not after.
   Status follow(int pid);
-  // Detaches and moves what is left. Once; the followed tasks should have ended.
+  // Detaches and moves the remaining events. Call once; the followed tasks should have ended.
   void stop();
-  // After stop().
+  // Call after stop().
   BpfCounters counters() const;
 
  private:
@@ -57,7 +57,7 @@ class BpfSource {
   std::unique_ptr<State> state_;
 };
 
-// Whether start() works here: an Error that says what is missing and how to get it. For `deadheat
+// Whether start() works here: an Error says what is missing and how to get it. For `deadheat
 // doctor`.
 Status check_bpf_source();
 

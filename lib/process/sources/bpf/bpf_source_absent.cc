@@ -1,4 +1,4 @@
-// Stands in for bpf_source.cc where the build had no clang or no libbpf.
+// Replaces bpf_source.cc if the build had no clang or no libbpf.
 #include "lib/process/sources/bpf/bpf_source.h"
 
 namespace deadheat::process::sources {

@@ -143,10 +143,10 @@ def table(path):
     rows = {}
     with open(path, encoding="ascii") as file:
         for line in file:
-            match = re.match(r"DEADHEAT_SYSCALL\((\w+), ([^,]*), (\w+)\)", line)
+            match = re.match(r"DEADHEAT_SYSCALL\((\w+), ([^,]*), (\w+)[,)]", line)
             if match:
                 rows[match[1]] = (match[2].split(" | "), match[3])
-            match = re.match(r"DEADHEAT_PRIVATE\((\w+)\)", line)
+            match = re.match(r"DEADHEAT_PRIVATE\((\w+)[,)]", line)
             if match:
                 rows[match[1]] = ([], "kPrivate")
     return rows

@@ -1,6 +1,6 @@
-// The seccomp program that tells the kernel at which calls to stop: all but the private ones, of
-// mmap only shared mappings, and of the calls on signal actions and masks only those that change
-// something.
+// The seccomp program that selects the calls at which the kernel stops: all except the private
+// ones; of mmap only shared mappings; of the calls on signal actions and masks only those that
+// change something.
 #include <linux/audit.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -25,7 +25,7 @@ bool install_call_filter(bool deadlines) {
   const auto end = [&](uint32_t action) { code.push_back(BPF_STMT(BPF_RET | BPF_K, action)); };
   load(offsetof(seccomp_data, arch));
   code.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0));
-  end(SECCOMP_RET_TRACE);  // 32-bit programs: their numbers are others; they are counted as not
+  end(SECCOMP_RET_TRACE);  // 32-bit programs: their call numbers differ; they are counted as not
                            // modelled
   load(offsetof(seccomp_data, nr));
   for (uint32_t number = 0; number < recording::kMostSyscalls; number++) {

@@ -30,7 +30,7 @@ bool takes_lock(uint64_t command) {
          command == F_OFD_SETLK || command == F_OFD_SETLKW || command == F_OFD_GETLK;
 }
 
-// As open was given them; the kernel keeps more, but these are what the model asks for.
+// As passed to open; the kernel stores more, but the model needs these.
 uint32_t open_flags(const deadheat_process_event& head) {
   switch (head.number) {
     case SYS_open:
@@ -90,7 +90,7 @@ void PendingCall::attach_address(const Tracee& tracee, uint16_t argument, uint64
   if (bytes) attach(DEADHEAT_ATTACH_ADDRESS, argument, std::move(*bytes));
 }
 
-// Descriptors in SCM_RIGHTS, and whom the message is to or from.
+// Descriptors in SCM_RIGHTS, and the sender or receiver of the message.
 void PendingCall::attach_message(const Tracee& tracee) {
   const auto message = tracee.read_as<msghdr>({head_.arguments[1]});
   if (!message) return;
@@ -162,7 +162,7 @@ void PendingCall::read_sets(const Tracee& tracee) {
   }
 }
 
-// As poll would have told it: the sets are the call's arguments before it and its results after it.
+// In poll's format: the sets are the call's arguments before it and its results after it.
 void PendingCall::attach_selected(const Tracee& tracee) {
   static constexpr int16_t kEvents[3] = {POLLIN, POLLOUT, POLLPRI};
   const std::array<std::string, 3> given = sets_;

@@ -1,5 +1,5 @@
-// A call under way, and what the table says to attach to its event: strings and addresses at entry,
-// objects, statuses and data at exit. For sources that can read the task while it stands still
+// A call in progress, and what the table says to attach to its event: strings and addresses at
+// entry; objects, statuses and data at exit. For sources that can read the task while it is stopped
 // (ptrace).
 #pragma once
 
@@ -19,12 +19,12 @@ class PendingCall {
     std::string bytes;
   };
 
-  // At the entry stop. `begin`: the recording's number.
+  // At the entry stop. `begin`: the recording's counter.
   void enter(const Tracee& tracee, const CallInfo& call, int process, uint64_t begin);
-  // At the exit stop; what is attached then is read now.
+  // At the exit stop; reads what is attached then.
   void leave(const Tracee& tracee, int64_t result, uint64_t end);
   // The task ended inside the call.
-  void attach_read(const Tracee& tracee);  // what a read has brought in
+  void attach_read(const Tracee& tracee);  // the data that a read received
   void abandon(uint64_t end);
   // The whole event.
   std::string event() const;
@@ -34,7 +34,7 @@ class PendingCall {
   uint64_t argument(int index) const { return head_.arguments[index]; }
   const std::string* path(uint16_t argument) const;
   void attach(uint16_t type, uint16_t argument, std::string bytes);
-  // For the events that are made of a call: FORK and EXEC.
+  // For events derived from a call: FORK and EXEC.
   deadheat_process_event& edit() { return head_; }
 
  private:

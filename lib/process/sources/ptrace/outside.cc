@@ -14,21 +14,22 @@
 #include "abi/process_event.h"
 #include "lib/base/scoped_fd.h"
 #include "lib/process/recording/event.h"
+#include "lib/process/recording/syscall_table.h"
 #include "lib/process/sources/ptrace/tracer.h"
 
 namespace deadheat::process::sources {
 namespace {
 
-constexpr uint64_t kMostKept = 64u << 20;  // bytes of one conversation
+constexpr uint64_t kMostKept = 64u << 20;  // bytes per conversation
 constexpr size_t kAddressRoom = 28;
 constexpr uint64_t kOnePiece = 16384;
-constexpr uint64_t kMostMessages = 1024;  // the kernel's own limit of one call
+constexpr uint64_t kMostMessages = 1024;  // the kernel's own limit per call
 
 bool goes_on_later(int64_t result) {
   return result == -EINPROGRESS || recording::was_interrupted(result);
 }
 
-// The program's socket as one of ours, for as long as we look at it.
+// Duplicates the program's socket for as long as we inspect it.
 ScopedFd borrow(const TracedTask& task, int descriptor) {
   const ScopedFd process(static_cast<int>(::syscall(SYS_pidfd_open, task.process, 0)));
   if (!process.valid()) return ScopedFd(-1);
@@ -52,16 +53,9 @@ std::string gather(const Tracee& tracee, const msghdr& message, uint64_t most) {
   return bytes;
 }
 
-bool receives(uint32_t number) {
-  return number == SYS_read || number == SYS_readv || number == SYS_recvfrom ||
-         number == SYS_recvmsg || number == SYS_recvmmsg;
-}
+bool receives(uint32_t number) { return recording::syscall_entry(number).is(recording::kTakesIn); }
 
-bool sends(uint32_t number) {
-  return number == SYS_write || number == SYS_writev || number == SYS_sendto ||
-         number == SYS_sendmsg || number == SYS_sendmmsg || number == SYS_sendfile ||
-         number == SYS_splice;
-}
+bool sends(uint32_t number) { return recording::syscall_entry(number).is(recording::kGivesOut); }
 
 bool only_peeks(const PendingCall& call) {
   switch (call.number()) {
@@ -84,14 +78,14 @@ std::string padded(const PeerAddress& address) {
 }  // namespace
 
 std::optional<uint64_t> Outside::inode(const TracedTask& task) const {
-  // Of the two descriptors of splice and sendfile, the one that is written to.
+  // Of the two descriptors of splice and sendfile, use the one that is written to.
   const int argument = task.call.number() == SYS_splice ? 2 : 0;
   const auto object = task.tracee.object(static_cast<int>(task.call.argument(argument)));
   if (!object || !S_ISSOCK(object->mode)) return std::nullopt;
   return object->inode;
 }
 
-// Whom the call names; none for calls that name nobody.
+// The address in the call; none if the call names none.
 PeerAddress Outside::addressed(const TracedTask& task) const {
   const PendingCall& call = task.call;
   uint64_t from = 0, size = 0;
@@ -105,7 +99,7 @@ PeerAddress Outside::addressed(const TracedTask& task) const {
       size = call.argument(5);
       break;
     case SYS_sendmsg:
-    case SYS_sendmmsg: {  // the first message stands for all
+    case SYS_sendmmsg: {  // the first message represents all
       const auto message = task.tracee.read_as<msghdr>({call.argument(1)});
       if (!message) return {};
       from = reinterpret_cast<uint64_t>(message->msg_name);
@@ -136,7 +130,7 @@ std::optional<int64_t> Outside::entering(TracedTask& task) {
   if (!sockets_.empty()) read_less(task);
   const PeerAddress peer = addressed(task);
   if (const auto postponed = beginning_.find(task.id()); postponed != beginning_.end()) {
-    if (postponed->second.peer == peer) return std::nullopt;  // the same call, made again
+    if (postponed->second.peer == peer) return std::nullopt;  // the same call, restarted
     beginning_.erase(postponed);
   }
   if (!peer.is_outside()) return std::nullopt;
@@ -198,7 +192,7 @@ void Outside::attach_messages(TracedTask& task, Socket& socket, uint32_t what, i
   const PendingCall& call = task.call;
   const auto whole = [&](const msghdr& message, uint64_t most) {
     std::string bytes = gather(task.tracee, message, most);
-    // A datagram may have been longer than the room for it.
+    // A datagram may have been longer than its buffer.
     const uint64_t size = what == DEADHEAT_PEER_RECEIVED ? bytes.size() : most;
     attach(task, socket, what, std::move(bytes), size);
   };
@@ -232,12 +226,12 @@ void Outside::attach_messages(TracedTask& task, Socket& socket, uint32_t what, i
           whole(one->msg_hdr, one->msg_len);
       return;
     }
-    default:  // sendfile, splice: how much is known, not what
+    default:  // sendfile, splice: the size is known, the content is not
       return attach(task, socket, what, "", static_cast<uint64_t>(result));
   }
 }
 
-// The other directions to the outside, which nobody plays.
+// The other channels to the outside, which are not played.
 void Outside::note_stranger(const TracedTask& task, int64_t result) {
   const uint32_t number = task.call.number();
   if (!host_network_ || result < 0) return;

@@ -6,48 +6,13 @@
 
 namespace deadheat::process::sources {
 
-// Whether the call ends by itself, whatever others do.
+// Whether the call ends by itself, whatever other tasks do.
 bool Recorder::at_once(const TracedTask& task) const {
   if (task.ending) return false;
-  switch (recording::syscall_entry(task.call.number()).effect) {
-    case recording::Effect::kRead:
-    case recording::Effect::kReadAt:
-    case recording::Effect::kWrite:
-    case recording::Effect::kWriteAt: {
-      const auto object = task.tracee.object(static_cast<int>(task.call.argument(0)));
-      return object && S_ISREG(object->mode);
-    }
-    case recording::Effect::kOpen:
-    case recording::Effect::kOpenAt:
-    case recording::Effect::kCreat:
-    case recording::Effect::kStat:
-    case recording::Effect::kFstat:
-    case recording::Effect::kStatAt:
-    case recording::Effect::kGetdents:
-    case recording::Effect::kUnlink:
-    case recording::Effect::kUnlinkAt:
-    case recording::Effect::kMake:
-    case recording::Effect::kMakeAt:
-    case recording::Effect::kRename:
-    case recording::Effect::kRenameAt:
-    case recording::Effect::kLink:
-    case recording::Effect::kLinkAt:
-    case recording::Effect::kSymlink:
-    case recording::Effect::kSymlinkAt:
-    case recording::Effect::kReadLink:
-    case recording::Effect::kReadLinkAt:
-    case recording::Effect::kChangeMeta:
-    case recording::Effect::kChangeMetaFd:
-    case recording::Effect::kChangeMetaAt:
-    case recording::Effect::kTruncate:
-    case recording::Effect::kTruncateFd:
-    case recording::Effect::kConnect:
-    case recording::Effect::kExec:
-    case recording::Effect::kExecAt:
-      return true;
-    default:
-      return false;
-  }
+  const recording::SyscallEntry& entry = recording::syscall_entry(task.call.number());
+  if (!entry.is(recording::kEndsAloneOnFile)) return entry.is(recording::kEndsAlone);
+  const auto object = task.tracee.object(static_cast<int>(task.call.argument(0)));
+  return object && S_ISREG(object->mode);
 }
 
 bool Recorder::may_go(TracedTask& task) { return inside_ == 0 || !at_once(task); }
@@ -62,7 +27,7 @@ void Recorder::left(TracedTask& task) {
 
 void Recorder::ended(TracedTask& task) { left(task); }
 
-// It blocked after all: a fifo being opened.
+// The call blocked after all: opening a fifo.
 bool Recorder::stuck(Tracer& /*tracer*/) {
   const bool was = inside_ != 0;
   inside_ = 0;

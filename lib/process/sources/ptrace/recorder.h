@@ -1,8 +1,8 @@
-// The controller of a recording: everything goes, but calls that cannot block go one after the
-// other, so that their brackets do not overlap and the recording knows their order.
+// The controller of a recording: every call may proceed, but calls that cannot block are
+// serialised, so that their brackets do not overlap and the recording knows their order.
 //
-// Calls that may wait for somebody (pipes, waits, locks, sockets) are never held back, nor do they
-// hold others back. Costs nothing while only one task is in a call.
+// Calls that may wait for other tasks (pipes, waits, locks, sockets) are never held back and hold
+// no others back. Costs nothing while only one task is in a call.
 #pragma once
 
 #include "lib/process/sources/ptrace/tracer.h"

@@ -17,8 +17,9 @@
 
 #include "lib/base/scoped_fd.h"
 #include "lib/process/recording/event.h"
+#include "lib/process/recording/syscall_table.h"
 
-// glibc's sys/ptrace.h and linux/ptrace.h cannot be included together; this one is in both
+// glibc's sys/ptrace.h and linux/ptrace.h cannot be included together; this constant is in both
 // since 5.3.
 #ifndef PTRACE_GET_SYSCALL_INFO
 #define PTRACE_GET_SYSCALL_INFO static_cast<__ptrace_request>(0x420e)
@@ -27,7 +28,7 @@
 namespace deadheat::process::sources {
 namespace {
 
-// A file of /proc, whole; it fits, or what fits is enough.
+// Reads a file of /proc; what fits is enough.
 std::string proc_file(int task, const char* name) {
   char path[64], buffer[4096];
   std::snprintf(path, sizeof path, "/proc/%d/%s", task, name);
@@ -43,9 +44,9 @@ bool bit_in_mask(const std::string& status, const char* field, int signal) {
   return (mask >> (signal - 1)) & 1;
 }
 
-bool is_sleep(long number) { return number == SYS_nanosleep || number == SYS_clock_nanosleep; }
+bool is_sleep(long number) { return recording::only_sleeps(static_cast<uint32_t>(number)); }
 
-// False: it runs, or is gone.
+// False: it is running, or has ended.
 bool call_that_it_sleeps_in(int task, long& number, unsigned long (&a)[6]) {
   const std::string text = proc_file(task, "syscall");
   return std::sscanf(text.c_str(), "%ld %lx %lx %lx %lx %lx %lx", &number, &a[0], &a[1], &a[2],
@@ -65,7 +66,7 @@ std::optional<std::string> Tracee::read(RemoteAddress from, size_t size) const {
 std::optional<std::string> Tracee::read_string(RemoteAddress from, size_t most) const {
   std::string text;
   while (text.size() < most) {
-    // To the end of the page: the next may not be there.
+    // Up to the end of the page: the next may not be mapped.
     char piece[4096];
     const size_t wanted = std::min<size_t>(4096 - from.value % 4096, most - text.size());
     const iovec local{piece, wanted}, remote{reinterpret_cast<void*>(from.value), wanted};
@@ -190,29 +191,8 @@ char Tracee::state() const {
 bool Tracee::waits_for_time() const {
   long number = -1;
   unsigned long a[6] = {};
-  if (!call_that_it_sleeps_in(task_, number, a)) return false;
-  switch (number) {
-    case SYS_nanosleep:
-    case SYS_clock_nanosleep:
-      return true;
-    case SYS_poll:
-      return static_cast<int>(a[2]) > 0;
-    case SYS_epoll_wait:
-    case SYS_epoll_pwait:
-      return static_cast<int>(a[3]) > 0;
-    case SYS_ppoll:
-    case SYS_rt_sigtimedwait:
-      return a[2] != 0;
-    case SYS_select:
-    case SYS_pselect6:
-      return a[4] != 0;
-    case SYS_futex:
-      return a[3] != 0 && (a[1] & 0x7f) != 1;  // FUTEX_WAKE uses no time
-    case SYS_restart_syscall:
-      return true;
-    default:
-      return false;
-  }
+  return call_that_it_sleeps_in(task_, number, a) &&
+         recording::has_time_limit(static_cast<uint32_t>(number), a);
 }
 
 bool Tracee::only_sleeps() const {

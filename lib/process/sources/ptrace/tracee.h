@@ -1,5 +1,5 @@
-// One traced task, seen through ptrace: its memory, its registers, its descriptors. No policy in
-// it.
+// One traced task, accessed through ptrace: its memory, registers and descriptors. Contains no
+// policy.
 #pragma once
 
 #include <signal.h>
@@ -45,10 +45,10 @@ class Tracee {
 
   std::optional<CallInfo> call() const;    // at an entry stop
   std::optional<int64_t> result() const;   // at an exit stop
-  bool skip_call() const;                  // at an entry stop: the call does nothing
+  bool skip_call() const;                  // at an entry stop: skips the call
   bool set_result(int64_t result) const;   // at an exit stop
-  bool set_number(uint32_t number) const;  // at an exit stop: undoes skip_call
-  bool end_sleep() const;                  // at a stop that broke off a sleep: its time has passed
+  bool set_number(uint32_t number) const;  // at an exit stop: reverts skip_call
+  bool end_sleep() const;  // at a stop that interrupted a sleep: its time counts as passed
   std::optional<uint64_t> signal_mask() const;
   bool set_signal_mask(uint64_t mask) const;
   bool set_argument(int index, uint64_t value) const;  // at an entry stop
@@ -57,16 +57,16 @@ class Tracee {
   uint64_t message() const;    // of an event stop
 
   std::optional<deadheat_process_object> object(int descriptor) const;
-  uint64_t ticks() const;  // of processor time used, in hundredths of a second
+  uint64_t ticks() const;  // processor time used, in hundredths of a second
   bool is_random_device(int descriptor) const;
-  char state() const;              // of /proc/N/stat: 'R', 'S', ...; 0 when it is gone
-  bool waits_for_time() const;     // sleeps in a call that ends by itself
+  char state() const;              // from /proc/N/stat: 'R', 'S', ...; 0 if it has ended
+  bool waits_for_time() const;     // sleeps in a call with a timeout
   bool only_sleeps() const;        // and waits for nothing else there
-  bool pending(int signal) const;  // queued for it or for its process
+  bool pending(int signal) const;  // for it or for its process
   bool catches(int signal) const;  // has a handler for it
-  // The arguments that its memory holds since exec.
+  // The arguments in its memory since exec.
   std::string command_line() const;
-  // Right after exec: clocks become calls (no vDSO), and what the loader draws random bytes from is
+  // Right after exec: clocks become system calls (no vDSO), and the loader's random bytes become
   // constant.
   bool make_repeatable() const;
 

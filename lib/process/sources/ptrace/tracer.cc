@@ -23,7 +23,7 @@ constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_
                           PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
                           PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
 
-// Breaks off a long wait now and then, so that time limits are seen.
+// Interrupts a long wait regularly, so that time limits are noticed.
 class RegularWakeups {
  public:
   RegularWakeups() {
@@ -45,7 +45,7 @@ class RegularWakeups {
 
 }  // namespace
 
-// Programs count on registers that a call does not return anything in.
+// Programs rely on registers that a call does not use for results.
 void TracedTask::change_argument(int index, uint64_t value) {
   const auto info = tracee.call();
   if (!info || !tracee.set_argument(index, value)) return;
@@ -66,7 +66,7 @@ void TracedTask::block_signals() {
 
 bool TracedTask::sleeps() const {
   const char state = tracee.state();
-  // A vfork's parent sleeps uninterruptibly until its child has executed something.
+  // A vfork's parent sleeps uninterruptibly until its child has called exec.
   return state == 'S' ||
          (state == 'D' && in_call &&
           recording::syscall_entry(call.number()).effect == recording::Effect::kFork);
@@ -111,7 +111,7 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
   ::sigprocmask(SIG_BLOCK, &child_signal, nullptr);
   if (options_.peers != nullptr && options_.peers->wake_fd() >= 0)
     child_news_ = ScopedFd(::signalfd(-1, &child_signal, SFD_CLOEXEC | SFD_NONBLOCK));
-  // The child says that it is ready (it may not be traced before), and is told to go on once it is
+  // The child reports that it is ready (it may not be traced before), and continues once it is
   // traced.
   int gate[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) != 0)
@@ -132,7 +132,7 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
   root_ = *started;
   started_ = Clock::now();
   char ready = 0;
-  if (::read(gate[1], &ready, 1) != 1) {  // it said why on its standard error
+  if (::read(gate[1], &ready, 1) != 1) {  // it printed the reason to its standard error
     int status = 0;
     ::waitpid(root_, &status, 0);
     result_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 126;
@@ -151,7 +151,7 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
   const RegularWakeups regular;
   while (!tasks_.empty()) {
     int status = 0;
-    // While nobody is held the loop sleeps in waitpid itself: two calls and a signal less for each
+    // While no task is held the loop sleeps in waitpid itself: two calls and a signal fewer per
     // stop.
     const bool look_only = someone_stands() || plays_peers();
     const int id = ::waitpid(-1, &status, look_only ? __WALL | WNOHANG : __WALL);
@@ -190,14 +190,14 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
   return result_;
 }
 
-// Waits for something that is ours to give.
+// Whether a task waits for something that we decide.
 bool Tracer::someone_stands() const {
   return turns_.anyone_waits() || std::any_of(tasks_.begin(), tasks_.end(), [](const auto& one) {
            return one.second.held || one.second.resting;
          });
 }
 
-// Who waits for an answer that is not due yet gets it if nothing else happens for a moment.
+// A task that waits for an answer that is not due yet gets it if nothing else happens for a moment.
 bool Tracer::serve_peers(bool nobody_moves) {
   constexpr auto kMoment = std::chrono::milliseconds(5);
   if (options_.peers == nullptr) return false;
@@ -223,7 +223,7 @@ void Tracer::wait_a_moment(long nanoseconds) {
   ::sigtimedwait(&child_signal, nullptr, &patience);
 }
 
-// The command's own time, or the time that what it left behind may take.
+// The command's own time limit, or that of the processes that it left behind.
 bool Tracer::time_is_up() {
   if (options_.timeout_s > 0 && seconds() > options_.timeout_s) {
     result_.timed_out = !root_ended_;
@@ -248,14 +248,14 @@ void Tracer::kill_all() {
     if (id < 0 && errno == EINTR) continue;
     if (id < 0) break;
     if (WIFSTOPPED(status))
-      ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // on its way out
+      ::ptrace(PTRACE_CONT, id, nullptr, nullptr);  // exiting
     else
       tasks_.erase(id);
   }
 }
 
-// Every task stands, or sleeps in a call that no clock will end, or none that matters. Looked at
-// twice: who was just woken still looks asleep.
+// Whether every task is held, sleeps in a call without a timeout, or does not matter. Checked
+// twice: a task that was just woken still appears asleep.
 bool Tracer::nobody_moves() {
   for (int look = 0; look < 2; look++) {
     for (auto& [id, task] : tasks_) {
@@ -279,7 +279,7 @@ bool Tracer::nobody_moves() {
 void Tracer::handle(int id, int status) {
   if (WIFEXITED(status) || WIFSIGNALED(status)) return reaped(id, status);
   if (!WIFSTOPPED(status)) return;
-  TracedTask& task = tasks_[id];  // new ones may stop before their creator does
+  TracedTask& task = tasks_[id];  // a new task may stop before its creator does
   if (task.id() == 0) task.tracee = Tracee(id);
   const int event = status >> 16, signal = WSTOPSIG(status);
   switch (event) {
@@ -317,7 +317,7 @@ void Tracer::pass_turns() {
   }
 }
 
-// Only between stops: the loop has nothing else to do.
+// Only between stops, when the loop has nothing else to do.
 void Tracer::interrupt_spinning() {
   for (const int id : turns_.too_long(tasks_)) {
     TracedTask& task = tasks_[id];

@@ -1,4 +1,4 @@
-// Calls under the tracer: their entry, when they may be made, their end.
+// Calls under the tracer: entry, permission to proceed, end.
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -104,7 +104,7 @@ void Tracer::at_exit_of_call(TracedTask& task) {
     if (argument >= 0 && task.call.argument(argument) != 0)
       task.tracee.write({task.call.argument(argument)}, task.fed->second);
     task.tracee.set_result(result);
-    // The kernel makes an interrupted call again, if it knows which.
+    // The kernel restarts an interrupted call if it knows its number.
     if (recording::was_interrupted(result)) task.tracee.set_number(task.call.number());
     task.fed.reset();
   }
@@ -114,18 +114,15 @@ void Tracer::at_exit_of_call(TracedTask& task) {
   if (const WallClock* clock = controller_.clock(); clock && result == 0)
     show_file_times(task.tracee, task.call.number(), task.call.head().arguments, *clock);
   task.call.leave(task.tracee, result, ++number_);
-  const recording::Effect effect = recording::syscall_entry(task.call.number()).effect;
+  const recording::SyscallEntry& entry = recording::syscall_entry(task.call.number());
   if (reads_randomness_ && task.call.number() == SYS_read && result > 0 &&
       task.tracee.is_random_device(static_cast<int>(task.call.argument(0))))
     task.call.attach_read(task.tracee);
   outside_.leaving(task, result);
   const bool told =
-      result >= 0 && (effect == recording::Effect::kFork || effect == recording::Effect::kExec ||
-                      effect == recording::Effect::kExecAt);
+      result >= 0 && (entry.effect == recording::Effect::kFork || entry.is(recording::kExecutes));
   if (!told) emit(task.call.event());
-  const bool opens = effect == recording::Effect::kOpen || effect == recording::Effect::kOpenAt ||
-                     effect == recording::Effect::kOpenAt2;
-  if (opens && result >= 0) {
+  if (entry.is(recording::kOpens) && result >= 0) {
     note_file(task, "fd/" + std::to_string(result));
     reads_randomness_ |= task.tracee.is_random_device(static_cast<int>(result));
   }

@@ -1,5 +1,5 @@
-// Signals under the tracer: which are deferred, how a deferred one comes back, and the events of
-// both ends.
+// Signals under the tracer: which are deferred, how they are delivered later, and the events of
+// sending and delivery.
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@
 namespace deadheat::process::sources {
 namespace {
 
-// Raised by the instruction itself, or about stopping: these cannot wait.
+// Raised by the instruction itself, or job control: these cannot be deferred.
 bool cannot_wait(const siginfo_t& signal) {
   switch (signal.si_signo) {
     case SIGSEGV:
@@ -51,7 +51,7 @@ void Tracer::at_signal(TracedTask& task, int signal) {
     errno = 0;
     const auto here = static_cast<uint64_t>(
         ::ptrace(PTRACE_PEEKUSER, task.id(), offsetof(user_regs_struct, rip), nullptr));
-    // A call that is to be made again has its instruction two bytes back.
+    // A call that will be restarted has its instruction two bytes back.
     const bool at_call = here == task.after_call || here + 2 == task.after_call;
     if (!controller_.deliver(task, about, at_call)) {
       task.deferred.push_back(about);
@@ -75,7 +75,7 @@ void Tracer::at_signal(TracedTask& task, int signal) {
   resume(task, signal);
 }
 
-// ptrace shows no sending; the calls that send say to whom.
+// ptrace does not report sending; the arguments of the sending call name the target.
 void Tracer::emit_sent(TracedTask& task) {
   if (recording::syscall_entry(task.call.number()).effect != recording::Effect::kKill) return;
   const bool to_task = task.call.number() == SYS_tkill || task.call.number() == SYS_tgkill ||

@@ -1,4 +1,4 @@
-// Tasks under the tracer: how they begin, execute programs and end.
+// Tasks under the tracer: how they begin, call exec and end.
 #include <sched.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -78,7 +78,7 @@ void Tracer::at_fork(TracedTask& parent) {
 
 void Tracer::at_exec(int id) {
   const int before = static_cast<int>(tasks_[id].tracee.message());
-  if (before != id) {  // a thread that was not the leader took its place
+  if (before != id) {  // a thread other than the leader took its place
     auto node = tasks_.extract(before);
     if (!node.empty()) {
       turns_.leave(node.mapped());

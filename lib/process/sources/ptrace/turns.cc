@@ -9,10 +9,10 @@
 namespace deadheat::process::sources {
 namespace {
 
-// Hundredths of a second of processor time. A loop that spins on memory does nothing until it is
-// interrupted, so it costs that much; a long computation is cut up by it.
+// Hundredths of a second of processor time. A loop that spins on memory makes no progress until it
+// is interrupted, so it costs that much; a long computation is split by it.
 constexpr uint64_t kMostTicks = 100;
-// A thread that waits for another by asking again and again must let it run.
+// A thread that polls for another's action must let it run.
 constexpr uint32_t kMostCalls = 200;
 
 }  // namespace
@@ -30,7 +30,7 @@ bool is_thread_call(uint32_t number) {
   }
 }
 
-// A memory of its own that others may share from now on.
+// Gives the task a memory of its own that others may share from now on.
 void Turns::enter(TracedTask& task) {
   if (task.memory != 0) return;
   task.memory = next_memory_++;
@@ -43,7 +43,7 @@ void Turns::share(TracedTask& creator, TracedTask& made) {
   made.maps_shared = creator.maps_shared;
 }
 
-// Mappings that nobody writes through change nobody's course: most are caches of the C library.
+// Mappings without writers influence no task: most are caches of the C library.
 void Turns::map(TracedTask& task, uint64_t device, uint64_t inode, bool writable,
                 std::map<int, TracedTask>& tasks) {
   const auto known = mapped_.find({device, inode});
@@ -55,12 +55,12 @@ void Turns::map(TracedTask& task, uint64_t device, uint64_t inode, bool writable
     task.memory = known->second;
   enter(task);
   if (inode != 0) mapped_[{device, inode}] = task.memory;
-  // It ran until now, and goes on.
+  // It has been running and continues.
   Holder& holder = holders_[task.memory];
   if (holder.task == 0) holder = {task.id(), task.tracee.ticks(), 0};
 }
 
-// Two turns become one; of two holders one asks again at its next call.
+// Merges two turns; one of two holders asks again at its next call.
 void Turns::merge(uint64_t from, uint64_t into, std::map<int, TracedTask>& tasks) {
   if (from == into) return;
   for (auto& [id, task] : tasks)

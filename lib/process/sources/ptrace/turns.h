@@ -1,11 +1,11 @@
-// Tasks that share memory run one at a time, and change over only at calls: then what they do to
-// their common memory is repeated when their turns are (RacePro, section 4).
+// Tasks that share memory run one at a time and switch only at calls: repeating their turns then
+// repeats their accesses to common memory (RacePro, section 4).
 //
-// A task needs the turn of its memory to run its own code. It gives it up when it sleeps in a call
-// (not before: who waits first is woken first), or after many calls in a row, or when it yields;
-// calls by which threads wait for each other (futex and the like) are stopped at for that reason.
-// Who never calls (a loop that spins on memory) is interrupted after a while: then the order of
-// accesses to memory is not ours any more, and that is counted.
+// A task needs the turn of its memory to run its own code. It releases it when it sleeps in a call
+// (not before: the first to wait is woken first), after many calls in a row, or when it yields;
+// calls by which threads wait for each other (futex and similar) are stopped at for that reason. A
+// task that never makes a call (a loop that spins on memory) is interrupted after a while: then we
+// no longer control the order of memory accesses, and this is counted.
 #pragma once
 
 #include <cstdint>
@@ -18,27 +18,27 @@ namespace deadheat::process::sources {
 
 struct TracedTask;
 
-// Calls that order threads of one process and touch nothing that another process sees. Recorded
+// Calls that order threads of one process and touch nothing visible to another process. Recorded
 // only while memory is shared, and only under ptrace.
 bool is_thread_call(uint32_t number);
 
 class Turns {
  public:
-  // A thread or a process that shares its creator's memory was made.
+  // A thread or process was created that shares its creator's memory.
   void share(TracedTask& creator, TracedTask& made);
-  // A shared mapping that others may have, or will get by fork. Object: 0, 0 for one without a
+  // A shared mapping that others may have, or will inherit by fork. Object: 0, 0 if it has no
   // file.
   void map(TracedTask& task, uint64_t device, uint64_t inode, bool writable,
            std::map<int, TracedTask>& tasks);
-  // An own memory again (exec), or none (the end).
+  // Its own memory again (exec), or none (the end).
   void leave(TracedTask& task);
 
-  bool has(const TracedTask& task) const;  // may run its own code
+  bool has(const TracedTask& task) const;  // whether it may run its own code
   void want(TracedTask& task, int signal);
   void give_up(const TracedTask& task);
   void take(TracedTask& task);
 
-  // Free turns with those who want them, longest waiting first; with whoever else shares that
+  // Free turns with the tasks that want them, longest waiting first, and all others that share that
   // memory.
   struct Free {
     uint64_t memory = 0;
@@ -47,13 +47,13 @@ class Turns {
   std::vector<Free> free() const;
   bool anyone_waits() const { return !waiting_.empty(); }
 
-  // Holders that sleep in a call lose their turn if others want it. False: somebody is still on the
-  // way into a call, or through it.
+  // Holders that sleep in a call lose their turn if others want it. False: a holder is still
+  // entering a call, or executing one.
   bool settle(const std::map<int, TracedTask>& tasks);
-  // At the end of a call: may go on without asking.
+  // At the end of a call: whether it may continue without asking.
   bool may_keep(const TracedTask& task);
 
-  // Holders that made no call for that much of their processor time although others wait.
+  // Holders that used that much processor time without a call although others wait.
   std::vector<int> too_long(const std::map<int, TracedTask>& tasks);
 
  private:

@@ -16,10 +16,10 @@ namespace deadheat::process::sources {
 namespace {
 
 constexpr int64_t kSecond = 1000000000;
-// Beyond any machine's time since its start, and long past as a date: tells the two kinds of clocks
-// apart, also where the clock is the timer's.
+// Larger than any machine's uptime, and long past as a date: distinguishes the two kinds of clocks,
+// even for a timer's clock.
 constexpr int64_t kSurelyADate = 1000000000;
-// Below the red zone, and far enough for a signal handler to leave it alone.
+// Below the red zone, and far enough that a signal handler does not reach it.
 constexpr uint64_t kBelowStack = 16384;
 
 template <typename Time>
@@ -50,7 +50,7 @@ void move(TracedTask& task, int argument, RemoteAddress from, size_t size, size_
   if (!bytes) return;
   timespec deadline;
   __builtin_memcpy(&deadline, bytes->data() + time_at, sizeof deadline);
-  if (deadline.tv_sec == 0 && deadline.tv_nsec == 0) return;  // a timer is stopped
+  if (deadline.tv_sec == 0 && deadline.tv_nsec == 0) return;  // stops a timer
   const bool wall = deadline.tv_sec >= kSurelyADate;
   const int64_t moved =
       std::max<int64_t>(1, deadline.tv_sec * kSecond + deadline.tv_nsec + clock.shift(wall));
@@ -59,7 +59,7 @@ void move(TracedTask& task, int argument, RemoteAddress from, size_t size, size_
   put_below_stack(task, argument, *bytes);
 }
 
-// FUTEX_WAIT alone takes a time from now.
+// Only FUTEX_WAIT takes a relative time.
 bool is_absolute(uint64_t operation) {
   switch (operation & FUTEX_CMD_MASK) {
     case FUTEX_WAIT_BITSET:

@@ -1,5 +1,5 @@
-// Clocks of the traced programs' own: what they are shown of file times, and how their absolute
-// deadlines are told to the kernel.
+// A separate clock for the traced programs: the file times that they see, and the translation of
+// their absolute deadlines for the kernel.
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,19 @@ class WallClock {
  public:
   virtual ~WallClock() = default;
   virtual int64_t shown(int64_t real_ns) const = 0;  // of the machine's wall clock
-  // To be added to a deadline, by the wall clock or by those that count from the machine's start.
+  // Added to a deadline, by the wall clock or by clocks that count from the machine's start.
   virtual int64_t shift(bool wall) const = 0;
 };
 
-// Calls that may take an absolute deadline; private ones, at which a tracer stops only for this.
+// Calls that may take an absolute deadline; private calls, at which a tracer stops only for this.
 bool may_have_deadline(uint32_t number);
 
-// At the entry of such a call: the deadline is copied to unused stack and moved there; the
-// program's own stays as it is, since loops hand the same one over again.
+// At the entry of such a call: copies the deadline to unused stack and shifts it there. The
+// program's own copy is unchanged, since loops pass the same one again.
 void move_deadline(TracedTask& task, const CallInfo& call, const WallClock& clock);
 
-// At the entry of a futex call that is to be woken and not to time out, although everything takes
-// longer now: two seconds, so that who waits in vain after all does so for that long.
+// At the entry of a futex call that should be woken rather than time out, although everything takes
+// longer now: two seconds, which also bounds a wait that is in vain.
 void wait_longer(TracedTask& task);
 
 // At the exit of a call of the stat family.

@@ -1,4 +1,4 @@
-// A target that is a script: each step answers one wait(). Its clock moves only in wait().
+// A scripted target: each step answers one wait(). Its clock advances only in wait().
 #pragma once
 
 #include <deque>
@@ -17,16 +17,16 @@ class FakeBackend : public Backend {
 
   explicit FakeBackend(std::string module) : module_(std::move(module)) {}
 
-  // When the script is over, time passes to every deadline.
+  // After the end of the script, time passes to every deadline.
   std::deque<Step> script;
   std::set<uint64_t> placed;
-  std::map<uint64_t, uint8_t> memory;  // others read as 0
+  std::map<uint64_t, uint8_t> memory;  // all other bytes read as 0
   struct Watch {
     std::vector<WatchPiece> pieces;
     bool reads_too = false;
     int except = 0;
   };
-  std::map<uint64_t, Watch> watches;  // that are armed now
+  std::map<uint64_t, Watch> watches;  // currently armed
   std::optional<Watch> last_watch;
   std::multiset<int> released;
   std::map<int, uint64_t> stood;  // by task, in the last second

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kCannotStart = 77;
 
-// Passes on what the child cannot have got itself, until it ends.
+// Forwards signals that the child cannot have received itself, until it ends.
 int attend(int child, bool alone, const sigset_t& waited) {
   for (;;) {
     int status = 0;
@@ -22,7 +22,7 @@ int attend(int child, bool alone, const sigset_t& waited) {
     if (got < 0 && errno == ECHILD) return kCannotStart;
     siginfo_t info{};
     const int signal = ::sigwaitinfo(&waited, &info);
-    // From the terminal (si_code > 0) it went to the whole group.
+    // A signal from the terminal (si_code > 0) went to the whole group.
     if (signal > 0 && signal != SIGCHLD && (alone || info.si_code <= 0)) ::kill(child, signal);
   }
 }
@@ -40,7 +40,7 @@ int run_guarded(bool alone, const std::function<int()>& work) {
   if (child == 0) {
     if (alone) ::setsid();
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    if (::getppid() != parent) ::raise(SIGTERM);  // it was gone before we asked to be told
+    if (::getppid() != parent) ::raise(SIGTERM);  // it ended before we asked to be notified
     const int code = work();
     std::fflush(nullptr);
     ::_exit(code);

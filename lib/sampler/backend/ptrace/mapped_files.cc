@@ -23,8 +23,8 @@ std::vector<uint8_t> bytes_at(int fd, uint64_t at, size_t size) {
   return out;
 }
 
-// Whether the file's headers and notes lie at `begin` in the memory. Code is not compared: there
-// may be breakpoints in it.
+// Whether the file's headers and notes are at `begin` in memory. Code is not compared, since it may
+// contain breakpoints.
 bool is_mapped_at(int file, int memory, uint64_t begin, uint64_t end) {
   const auto same = [&](uint64_t offset, uint64_t size) {
     if (size > kMostHeaders || offset > end - begin || size > end - begin - offset) return true;

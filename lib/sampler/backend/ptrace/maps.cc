@@ -40,7 +40,7 @@ std::vector<LoadedModule> modules_in(const std::string& maps, MappedFiles& files
     if (lines[i].path.empty() || lines[i].path[0] != '/' || lines[i].offset != 0) continue;
     LoadedModule module{without_deleted(lines[i].path), 0, lines[i].begin, lines[i].end};
     bool executable = false;
-    // A file's mappings follow each other; its zero-initialised end has no name and is not needed.
+    // A file's mappings are consecutive; its zero-initialised end has no name and is not needed.
     for (size_t k = i;
          k < lines.size() && lines[k].path == lines[i].path && (k == i || lines[k].offset != 0);
          ++k) {

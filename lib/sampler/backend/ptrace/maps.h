@@ -10,8 +10,8 @@
 
 namespace deadheat::sampler {
 
-// Files with executable mappings, as far as they can be read.
+// Files with executable mappings, as far as they are readable.
 std::vector<LoadedModule> modules_in(const std::string& maps, MappedFiles& files);
-uint64_t main_stack_end(const std::string& maps);  // 0 when it is not there
+uint64_t main_stack_end(const std::string& maps);  // 0 if absent
 
 }  // namespace deadheat::sampler

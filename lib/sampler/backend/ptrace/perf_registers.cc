@@ -15,10 +15,10 @@
 namespace deadheat::sampler {
 namespace {
 
-// Events of the program's own have other data: watches are numbered from 1.
+// The program's own events have other data: watches are numbered from 1.
 constexpr uint64_t kMark = uint64_t{0xdeadea7} << 36, kNumber = (uint64_t{1} << 36) - 1;
 
-// The C library's siginfo_t does not name these yet; the kernel's header cannot be used beside it.
+// The C library's siginfo_t does not name these yet, and the kernel's header conflicts with it.
 constexpr int kTrapPerf = 6;
 constexpr uint32_t kAsync = 1;
 struct PerfPart {
@@ -66,7 +66,7 @@ PerfRegisters::Set PerfRegisters::change(int task, size_t number, const WatchReg
   event.on = true;
   if (event.file.valid()) {
     if (::ioctl(event.file.get(), PERF_EVENT_IOC_MODIFY_ATTRIBUTES, &attr) == 0) return Set::kYes;
-    ScopedFd old(std::move(event.file));  // closed before another one takes its register
+    ScopedFd old(std::move(event.file));  // closed before another event takes its register
   }
   event.file = ScopedFd(
       static_cast<int>(::syscall(SYS_perf_event_open, &attr, task, -1, -1, PERF_FLAG_FD_CLOEXEC)));

@@ -1,13 +1,13 @@
 // Watchpoints of another task as perf events that send it SIGTRAP (attr.sigtrap, Linux 5.13).
 //
-// The debug registers that ptrace sets can only be changed while the task is stopped: with 64
+// The debug registers that ptrace sets can be changed only while the task is stopped. With 64
 // threads on two processors each sample waited milliseconds until all of them had been scheduled in
-// order to stop, and those that slept in a call that an interruption would end could not be asked
-// at all. A perf event is changed from outside, whatever the task does, in 2 to 10 us. The trap
-// carries the number of its watch, so one that comes late is never taken for another's.
+// order to stop, and threads sleeping in a call that an interruption would end could not be stopped
+// at all. A perf event is changed from outside in 2 to 10 us, whatever the task does. The trap
+// carries the number of its watch, so a late one is never mistaken for another's.
 //
-// Where perf is not allowed (perf_event_paranoid), the kernel is older, or registers of the task
-// were set by ptrace before, ptrace sets them.
+// ptrace sets the registers if perf is not allowed (perf_event_paranoid), the kernel is older, or
+// ptrace set registers of the task before.
 #pragma once
 
 #include <signal.h>
@@ -26,12 +26,12 @@ class PerfRegisters {
  public:
   enum class Set : uint8_t {
     kYes,
-    kGone,     // the task is
-    kRefused,  // not allowed, not known to this kernel, or somebody else has the registers
+    kGone,     // the task has ended
+    kRefused,  // not allowed, unknown to this kernel, or another user has the registers
   };
-  // What differs is changed; the task may run.
+  // Changes only what differs; the task may be running.
   Set set(int task, const WatchRegisters& wish);
-  void close();  // a SIGTRAP of one may still be pending
+  void close();  // a SIGTRAP may still be pending
 
  private:
   struct Event {
@@ -43,9 +43,9 @@ class PerfRegisters {
   std::array<Event, Backend::kRegisters> events_;
 };
 
-// Of a SIGTRAP: 0 where no event of ours sent it.
+// For a SIGTRAP; 0 if no event of ours sent it.
 uint64_t watch_of_trap(const siginfo_t& info);
-// The task blocked SIGTRAP when it touched the memory: where it is now says nothing.
+// Whether the task blocked SIGTRAP when it touched the memory: then its position says nothing.
 bool trap_was_blocked(const siginfo_t& info);
 
 }  // namespace deadheat::sampler

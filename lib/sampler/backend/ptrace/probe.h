@@ -6,7 +6,7 @@
 
 namespace deadheat::sampler {
 
-// Nothing when a child could be traced and given a watchpoint; else what is missing.
+// Nothing if a child could be traced and given a watchpoint; otherwise what is missing.
 std::optional<std::string> watch_problem();
 
 }  // namespace deadheat::sampler

@@ -18,7 +18,7 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr uint64_t kArmPatienceNs = 3'000'000;  // a task that takes longer is not watched this time
+constexpr uint64_t kArmPatienceNs = 3'000'000;  // a slower task is not watched this time
 constexpr uint8_t kBreakpoint = 0xcc;
 
 sigset_t waited_signals() {
@@ -28,7 +28,7 @@ sigset_t waited_signals() {
   return set;
 }
 
-// The system call that the task sleeps in; -1: it runs, or it cannot be told.
+// The system call in which the task sleeps; -1: it is running, or the call is unknown.
 int sleeps_in(int task) {
   char text[32] = "";
   const ScopedFd file(
@@ -45,7 +45,7 @@ uint64_t PtraceBackend::now_ns() {
   return static_cast<uint64_t>(now.tv_sec) * 1'000'000'000U + static_cast<uint64_t>(now.tv_nsec);
 }
 
-// Handles one stop, or sleeps until there is one; false when the deadline passed.
+// Handles one stop, or sleeps until there is one; false if the deadline passed.
 bool PtraceBackend::poll_once(uint64_t deadline_ns) {
   static const sigset_t kWaited = waited_signals();
   for (;;) {
@@ -91,8 +91,8 @@ void PtraceBackend::release(int task) {
   if (found != tasks_.end() && found->second.stopped) resume(found->second);
 }
 
-// Every way back to running goes through here, so that nobody runs with old watchpoints that we had
-// the chance to change.
+// Every resumption goes through here, so that no task runs with old watchpoints that we could have
+// changed.
 void PtraceBackend::resume(PtraceTask& task) {
   if (task.generation != watch_.generation && !task.leaving) (void)set_registers(task);
   const uint64_t now = now_ns();
@@ -104,9 +104,9 @@ void PtraceBackend::resume(PtraceTask& task) {
   task.signal = 0;
 }
 
-// False where the task has no watchpoint, which is counted.
+// False if the task has no watchpoint, which is counted.
 bool PtraceBackend::set_registers(PtraceTask& task) {
-  if (by_perf_ && (set_by_perf(task) || by_perf_)) return true;  // or it is gone
+  if (by_perf_ && (set_by_perf(task) || by_perf_)) return true;  // or it has ended
   if (set_watchpoints(task, watch_)) return true;
   if (errno == ENOSPC || errno == EBUSY) {
     registers_refused_++;
@@ -122,8 +122,8 @@ bool PtraceBackend::set_by_perf(PtraceTask& task) {
   const PerfRegisters::Set done = task.perf.set(task.id, watch_);
   if (done == PerfRegisters::Set::kYes) return true;
   if (done == PerfRegisters::Set::kGone) return false;
-  // One way for all: a register that one of them holds is not to be had by the other. Where a
-  // debugger was before us the kernel keeps the task's registers for ptrace until the task ends.
+  // One method for all tasks: each method cannot use a register that the other holds. If a debugger
+  // was attached before us, the kernel keeps the task's registers for ptrace until the task ends.
   by_perf_ = false;
   for (auto& [id, one] : tasks_) {
     one.perf.close();
@@ -138,9 +138,9 @@ uint8_t PtraceBackend::byte_at(uint64_t pc) const {
 }
 
 bool PtraceBackend::insert(uint64_t pc, uint8_t expected) {
-  if (placed_.contains(pc)) return true;  // its last hit is still on the way to the session
+  if (placed_.contains(pc)) return true;  // its last hit has not reached the session yet
   if (sharing_ > 0 || over_ || expected == kBreakpoint || byte_at(pc) != expected) return false;
-  // Known before it stands there: a task may run into it at once.
+  // Recorded before it is written: a task may reach it at once.
   ever_[pc] = expected;
   if (::pwrite(memory_.get(), &kBreakpoint, 1, static_cast<off_t>(pc)) != 1) return false;
   placed_[pc] = expected;
@@ -169,7 +169,7 @@ uint64_t PtraceBackend::take_registers(int except, std::span<const WatchPiece> p
   return watch;
 }
 
-// Where perf sets the registers nobody is stopped, and those that sleep have them too.
+// When perf sets the registers, no task is stopped, and sleeping ones get them too.
 uint64_t PtraceBackend::arm(int except, std::span<const WatchPiece> pieces, bool reads_too) {
   const uint64_t watch = take_registers(except, pieces, reads_too);
   if (watch == 0) return 0;
@@ -205,9 +205,9 @@ void PtraceBackend::ask_to_stop(int except, std::vector<int>& asked) {
   }
 }
 
-// A trap that perf sends waits where SIGTRAP is blocked, and nobody would hear of it: such tasks
-// are stopped once, and where they are stopped it is unblocked. A few at a time: each is a file to
-// read.
+// A trap from perf stays pending while SIGTRAP is blocked, unnoticed by us. Such tasks
+// are stopped once, and SIGTRAP is unblocked there. A few at a time: each check reads a
+// file.
 void PtraceBackend::find_blocked_traps() {
   constexpr size_t kMost = 16;
   auto at = tasks_.upper_bound(last_checked_);
@@ -229,7 +229,7 @@ uint64_t PtraceBackend::stood_ns(int task) {
   return longest;
 }
 
-// The tasks keep it until they are stopped for something else: a trap of it is stale then.
+// The tasks keep it until they are stopped for another reason: a trap of it is then stale.
 void PtraceBackend::disarm(uint64_t watch) {
   watch_.generation++;
   for (WatchRegisters::Register& one : watch_.all)
@@ -241,9 +241,9 @@ void PtraceBackend::disarm_all() {
     if (one.watch != 0) disarm(one.watch);
 }
 
-// An interrupted call begins again, unseen by the program; but some calls end with EINTR instead
+// An interrupted call restarts, unseen by the program; but some calls end with EINTR instead
 // (signal(7), "even in the absence of signal handlers"). Tasks that sleep in those are left alone:
-// what they would do if they woke now is missed, counted.
+// accesses made if they wake now are missed, which is counted.
 bool PtraceBackend::may_interrupt(int task) const {
   switch (sleeps_in(task)) {
     case -1:   // running
@@ -253,7 +253,7 @@ bool PtraceBackend::may_interrupt(int task) const {
     case 35:   // nanosleep
     case 61:   // wait4
     case 202:  // futex
-    case 219:  // restart_syscall: one of these, interrupted before
+    case 219:  // one of these, interrupted before
     case 230:  // clock_nanosleep
     case 247:  // waitid
     case 270:  // pselect6
@@ -313,7 +313,7 @@ std::string PtraceBackend::task_name(int task) {
   return text ? std::string(trim(text.value())) : std::string();
 }
 
-// A thread's own control block (fs) lies at the end of its stack, but for the first thread's.
+// A thread's control block (fs) is at the end of its stack, except for the first thread's.
 bool PtraceBackend::on_stack(const user_regs_struct& registers, uint64_t address) {
   constexpr uint64_t kRedZone = 128, kLargest = uint64_t{1} << 30;
   if (address < registers.rsp - kRedZone) return false;

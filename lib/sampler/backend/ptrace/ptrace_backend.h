@@ -1,9 +1,9 @@
-// The ptrace back end: every thread of one process is seized; the process's memory is written
+// The ptrace back end: it seizes every thread of one process and writes the process's memory
 // through /proc/PID/mem.
 //
-// The one thing to keep in mind: between an INT3 and our seeing it anything can happen. So a task
-// with a trap of ours under way is set right wherever it is met (main loop, arming, detaching), by
-// the addresses that ever had a breakpoint, not by those that have one now.
+// Anything can happen between an INT3 and our noticing it. So a task with a pending trap of ours is
+// corrected wherever it is encountered (main loop, arming, detaching), by the addresses that ever
+// had a breakpoint, not by those that have one now.
 #pragma once
 
 #include <deque>
@@ -26,7 +26,7 @@ namespace deadheat::sampler {
 class PtraceBackend : public Backend {
  public:
   static Result<std::unique_ptr<PtraceBackend>> attach(int process);
-  // `code`: what the shell gives if it cannot be run.
+  // `code`: the shell's exit code if it cannot be run.
   static Result<std::unique_ptr<PtraceBackend>> start(const std::vector<std::string>& command,
                                                       int& code);
   ~PtraceBackend() override;
@@ -51,17 +51,17 @@ class PtraceBackend : public Backend {
   uint64_t stood_ns(int task) override;
   Counters counters() const override;
 
-  // Leaves the target as it was; nothing but the end of this object may follow. `detached`: the
-  // tasks that could be let go.
+  // Leaves the target as it was; only the destructor may follow. `detached`: the tasks that could
+  // be released.
   void detach();
   // After detach, of a program that start() began: waits for its end; the shell's exit code.
   int wait_for_end();
   int process() const { return process_; }
-  int end_status() const { return end_status_; }  // of waitpid, once it ended
+  int end_status() const { return end_status_; }  // of waitpid, once it has ended
   int asked_by() const { return asked_by_; }      // the signal of kInterrupted
-  // It came from the terminal, and so to the program too.
+  // It came from the terminal, and thus also went to the program.
   bool asked_by_person() const { return asked_by_person_; }
-  // Somebody else (perf, say) has all debug registers of a thread.
+  // Another user (such as perf) has all debug registers of a thread.
   bool registers_taken() const { return usable_registers_ == 0; }
 
  private:
@@ -102,14 +102,14 @@ class PtraceBackend : public Backend {
   int end_status_ = 0, asked_by_ = 0;
   ScopedFd memory_;
   std::map<int, PtraceTask> tasks_;
-  std::map<int, Child> children_;  // traced, not of the target
-  std::map<int, int> early_;       // stops of children that their parent did not tell of yet
+  std::map<int, Child> children_;  // traced, not part of the target
+  std::map<int, int> early_;       // stops of children not yet announced by their parent
   size_t sharing_ = 0;             // children that use the target's memory
   std::unordered_map<uint64_t, uint8_t> placed_;     // original bytes
-  std::map<uint64_t, uint8_t> ever_;                 // the same, of all that ever were
-  std::unordered_map<uint64_t, uint8_t> suspended_;  // placed again when no child shares
+  std::map<uint64_t, uint8_t> ever_;                 // the same, for all breakpoints ever placed
+  std::unordered_map<uint64_t, uint8_t> suspended_;  // placed again when no child shares the memory
   WatchRegisters watch_;
-  size_t usable_registers_ = Backend::kRegisters;  // fewer where others use some
+  size_t usable_registers_ = Backend::kRegisters;  // fewer if others use some
   std::deque<Event> events_;
   std::unique_ptr<Unwinder> unwinder_;
   std::vector<uint64_t> pcs_;
@@ -118,7 +118,7 @@ class PtraceBackend : public Backend {
   uint64_t asleep_ = 0, not_removed_ = 0, registers_refused_ = 0, blocked_traps_ = 0;
   uint64_t longest_stood_ns_ = 0;
   bool by_perf_ = true;   // until perf refuses
-  int last_checked_ = 0;  // task, for a blocked SIGTRAP
+  int last_checked_ = 0;  // task id, for a blocked SIGTRAP
   std::string maps_text_;
   std::vector<LoadedModule> modules_;
   MappedFiles files_;

@@ -1,4 +1,4 @@
-// How a watch of a process begins and how it ends: attach, start, detach.
+// Attaching to, starting and detaching from the watched process.
 #include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -48,9 +48,9 @@ Error seize_error(int process, int number) {
 
 }  // namespace
 
-// Each thread of the target may need a descriptor for each debug register. And threads that stand
-// wait for us: on a busy machine a sample of half a millisecond took four, so this thread goes
-// before all ordinary ones where that is allowed (root); those that it starts do not.
+// Each thread of the target may need a descriptor per debug register. Stopped threads wait for us:
+// on a busy machine a sample of half a millisecond took four. So this thread gets priority over all
+// ordinary ones where that is allowed (root); threads that it starts do not.
 PtraceBackend::PtraceBackend(int process) : process_(process), files_(process) {
   sched_param lowest{};
   lowest.sched_priority = 1;
@@ -70,7 +70,7 @@ Status PtraceBackend::open_memory() {
   return errno_error("cannot open", path, errno);
 }
 
-// Threads may begin while we go through the list: until a round finds none that is new.
+// Threads may start while we go through the list: repeat until a round finds no new one.
 Status PtraceBackend::seize_all() {
   const std::string folder = "/proc/" + std::to_string(process_) + "/task";
   for (bool fresh = true; fresh;) {
@@ -85,7 +85,7 @@ Status PtraceBackend::seize_all() {
         tasks_[id].id = id;
         fresh = true;
       } else if (errno != ESRCH || id == process_) {
-        // A thread that a seized one began is ours already: EPERM, and we are its tracer.
+        // A thread started by a seized one is already ours: EPERM, and we are its tracer.
         if (status_number(id, "TracerPid") == ::gettid())
           tasks_[id].id = id;
         else
@@ -122,7 +122,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::attach(int process) {
   if (const Status opened = backend->open_memory(); !opened) return opened.error();
   backend->seize_sharing_children();
   backend->catches_trap_ = catches_trap(process);
-  // One may be in a handler just now. It stops before it runs on, whenever that is.
+  // A thread may be in a handler just now. It stops before it continues, whenever that is.
   for (const auto& [id, task] : backend->tasks_)
     if (backend->catches_trap_ && backend->may_interrupt(id)) ::ptrace(PTRACE_INTERRUPT, id, 0, 0);
   return backend;
@@ -153,7 +153,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::start(const std::vector<st
   }
   std::unique_ptr<PtraceBackend> backend(new PtraceBackend(child));
   backend->started_ = true;
-  // If we are killed, so is the program: it could not go on with breakpoints in it.
+  // If we are killed, so is the program: it could not continue with breakpoints in it.
   const bool seized = ::ptrace(PTRACE_SEIZE, child, 0, kOptions | PTRACE_O_EXITKILL) == 0;
   const int number = errno;
   backend->tasks_[child].id = child;
@@ -166,7 +166,7 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::start(const std::vector<st
   ::close(failure_in.release());
   (void)!::write(gate_in.get(), "g", 1);
   while (backend->executed_ == 0 && !backend->over_) (void)backend->poll_once(UINT64_MAX);
-  backend->events_.clear();  // it is known: the session begins with it
+  backend->events_.clear();  // already known: the session begins with it
   if (backend->executed_ > 0) return backend;
   int why = 0;
   const bool told = ::read(failure_out.get(), &why, sizeof why) == sizeof why;
@@ -175,13 +175,13 @@ Result<std::unique_ptr<PtraceBackend>> PtraceBackend::start(const std::vector<st
                why == ENOENT ? "check the name, or give a path" : ""};
 }
 
-// A trap of ours that the kernel has queued would kill the program once nobody is there to take it.
+// A trap of ours that the kernel has queued would kill the program once no tracer takes it.
 bool PtraceBackend::drain(PtraceTask& task, uint64_t deadline_ns) {
   task.perf.close();
   uint64_t mask = 0;
   ::ptrace(PTRACE_GETSIGMASK, task.id, sizeof mask, &mask);
   while (trap_pending(task.id)) {
-    clear_watchpoints(task);  // it may run on into a handler, where SIGTRAP is blocked
+    clear_watchpoints(task);  // it may enter a handler, where SIGTRAP is blocked
     unblock_trap(task.id);
     if (::ptrace(PTRACE_CONT, task.id, 0, static_cast<long>(task.signal)) != 0) return false;
     task.signal = 0;
@@ -195,7 +195,7 @@ bool PtraceBackend::drain(PtraceTask& task, uint64_t deadline_ns) {
   return true;
 }
 
-// A stop on the way out: what was ours is undone, what is the program's is kept for it.
+// A stop while detaching: our changes are undone, the program's signals are kept for it.
 void PtraceBackend::settle(PtraceTask& task, int status) {
   const int signal = WSTOPSIG(status), event = status >> 16;
   task.stopped = true;
@@ -220,21 +220,21 @@ void PtraceBackend::let_go(PtraceTask& task) {
   ::ptrace(PTRACE_DETACH, task.id, 0, static_cast<long>(task.signal));
 }
 
-// Breakpoints first, so that nobody runs into a new one; then each task is stopped, set right and
-// let go, nobody waiting for the others. Tasks asleep in calls that an interruption would end early
-// are not stopped if they have no watchpoint: they are let go by the end of this thread, which the
-// kernel does without a stop.
+// Removes breakpoints first, so that no task hits a new one; then each task is stopped, corrected
+// and released, independent of the others. Tasks asleep in calls that an interruption would end
+// early are not stopped if they have no watchpoint: the kernel releases them without a stop when
+// this thread ends.
 void PtraceBackend::detach() {
   if (std::exchange(detached_, true)) return;
   disarm_all();
   while (!placed_.empty()) remove(placed_.begin()->first);
   const uint64_t deadline = now_ns() + kDetachPatienceNs;
-  // The bytes of children that were not told of yet are set right as usual.
+  // Bytes in children that were not announced yet are restored as usual.
   detaching_ = true;
   for (auto& [id, task] : tasks_) {
     task.perf.close();
     if (task.stopped || task.leaving) continue;
-    // A program that we started is killed with its tracer (EXITKILL): each must be let go.
+    // A program that we started is killed with its tracer (EXITKILL): each task must be released.
     if (started_ || task.listening || task.has_watchpoints || trap_pending(id) || may_interrupt(id))
       ::ptrace(PTRACE_INTERRUPT, id, 0, 0);
     else
@@ -243,7 +243,7 @@ void PtraceBackend::detach() {
   const auto all_gone = [&] {
     bool gone = early_.empty();
     for (auto& [id, task] : tasks_) {
-      // Also of those that were to be let go by our end: a signal that was seen would be lost then.
+      // Including those that our end would release: a signal already seen would be lost then.
       if (std::exchange(task.stopped, false)) {
         if (drain(task, deadline)) let_go(task);
         task.stopped = false;

@@ -1,4 +1,4 @@
-// What a stop means, and what is done about it.
+// Interprets and handles each stop.
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/ptrace.h>
@@ -34,7 +34,7 @@ void PtraceBackend::on_status(int task, int status) {
   }
   if (found == tasks_.end()) {
     if (status_number(task, "Tgid") != process_) {
-      early_[task] = status;  // a child whose parent has not told yet
+      early_[task] = status;  // a child not yet announced by its parent
       return;
     }
     add_task(task);
@@ -76,7 +76,7 @@ void PtraceBackend::on_stop(PtraceTask& task, int status) {
   resume(task);
 }
 
-// If the task has run into a breakpoint of ours, past or present: its pc is set back.
+// If the task has hit a breakpoint of ours, past or present, sets its pc back.
 bool PtraceBackend::set_back(PtraceTask& task, user_regs_struct& registers) {
   if (::ptrace(PTRACE_GETREGS, task.id, 0, &registers) != 0) return false;
   if (!ever_.contains(registers.rip - 1)) return false;
@@ -129,7 +129,7 @@ void PtraceBackend::on_event(PtraceTask& task, int event) {
   if (event == PTRACE_EVENT_EXEC) return on_exec(task.id);
   if (event == PTRACE_EVENT_EXIT) {
     task.leaving = true;
-    // We may be gone before it is; that must not kill the program (EXITKILL).
+    // We may end before it does; that must not kill the program (EXITKILL).
     ::ptrace(PTRACE_SETOPTIONS, task.id, 0, 0);
   }
   if (event == PTRACE_EVENT_FORK || event == PTRACE_EVENT_VFORK || event == PTRACE_EVENT_CLONE)
@@ -137,7 +137,7 @@ void PtraceBackend::on_event(PtraceTask& task, int event) {
   resume(task);
 }
 
-// All other tasks are gone, and so is the memory with what we wrote into it.
+// All other tasks have ended, and the memory with our changes is gone.
 void PtraceBackend::on_exec(int id) {
   executed_++;
   tasks_.clear();
@@ -168,16 +168,16 @@ void PtraceBackend::on_child_of(int parent, int event) {
   const int child = static_cast<int>(message);
   const int group = status_number(child, "Tgid");
   if (group == process_) {
-    // A thread: it will stop as one. It counts from now on: who detaches must wait for that stop.
+    // A thread: it will stop as one. It counts from now on: detaching must wait for that stop.
     add_task(child);
     return;
   }
-  // A thread may stop, go on and end before its parent's word of it is read. Whoever is gone shares
-  // nothing any more.
+  // A thread may stop, continue and end before its parent's notification is read. A task that has
+  // ended shares nothing any more.
   if (group == 0) return;
-  // A copy is cleaned and let go. What may share the memory forbids breakpoints in it.
-  // The event goes by the signal at the child's end: clone(CLONE_VM | SIGCHLD) comes as a fork.
-  // Where the kernel cannot compare, only a fork is taken for a copy.
+  // A copy is cleaned and released; a child that may share the memory forbids breakpoints in it.
+  // The event type depends on the signal at the child's end: clone(CLONE_VM SIGCHLD) is reported as
+  // a fork. If the kernel cannot compare memories, only a fork counts as a copy.
   const bool shares = shares_memory(parent, child).value_or(event != PTRACE_EVENT_FORK);
   const Child kind = shares ? Child::kShares : Child::kCopy;
   children_[child] = kind;
@@ -196,8 +196,8 @@ void PtraceBackend::on_child_of(int parent, int event) {
   on_foreign(child, status);
 }
 
-// Any that ever was may be in the copy. Page by page: there may be tens of thousands, and the child
-// waits.
+// Any breakpoint that ever existed may be in the copy. Page by page: there may be tens of
+// thousands, and the child waits.
 void PtraceBackend::clean_copy(int child) const {
   constexpr uint64_t kPage = 4096;
   const ScopedFd memory(

@@ -31,7 +31,7 @@ bool poke(int task, int number, uint64_t value) {
   return ::ptrace(PTRACE_POKEUSER, task, offset_of(number), value) == 0;
 }
 
-// The registers that fired since the last call.
+// The registers that have fired since the last call.
 uint8_t read_fired(int task) {
   const long status = ::ptrace(PTRACE_PEEKUSER, task, offset_of(kStatus), 0);
   if (status == -1 || (status & 0xf) == 0) return 0;
@@ -81,7 +81,7 @@ bool set_watchpoints(PtraceTask& task, const WatchRegisters& wish) {
   uint64_t control = 0;
   for (size_t i = 0; i < wish.all.size(); ++i) {
     const auto& one = wish.all[i];
-    // What fired for something else is nobody's any more.
+    // A hit for a former watch no longer counts.
     if (task.serials[i] != one.serial) task.fired &= static_cast<uint8_t>(~(1U << i));
     task.serials[i] = one.serial;
     if (one.piece.size == 0 || one.except == task.id) continue;

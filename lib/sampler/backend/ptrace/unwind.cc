@@ -24,10 +24,10 @@ int add_frame(Dwfl_Frame* frame, void* argument) {
   return collected.pcs.size() < collected.most ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-// The callback is given nothing of ours.
+// The callback receives no argument of ours.
 thread_local const std::vector<LoadedModule>* current_modules = nullptr;
 
-// The files that the process has, not those of the same name here.
+// Finds the files that the process has mapped, not those of the same name here.
 int find_elf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base, char** file,
              Elf** elf) {
   const auto found = std::find_if(current_modules->begin(), current_modules->end(),

@@ -1,0 +1,11 @@
+// Threads that come about without pthread_create: libc's own for timers, asynchronous input and
+// output and name lookups (SIGEV_THREAD), clone(), and what those create. The runtime does not know
+// them: what they do to synchronise is missed, for as long as the process lives.
+#pragma once
+
+namespace deadheat::runtime {
+
+void thread_is_unseen();    // one will exist
+bool has_unseen_threads();  // one may exist, or have existed
+
+}  // namespace deadheat::runtime
