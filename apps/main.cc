@@ -17,6 +17,7 @@
 #include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/pipeline/runtime_environment.h"
+#include "lib/process/sandbox/own_program.h"
 
 namespace deadheat::apps {
 namespace {
@@ -157,6 +158,11 @@ int checked_output(int code) {
 int main(int argc, char** argv) {
   using namespace deadheat::apps;
   try {
+    // A sandboxed command must not reach this program's file. Nothing else has happened yet.
+    if (argc > 1 && std::strcmp(argv[1], "proc") == 0) {
+      const deadheat::Status safe = deadheat::process::sandbox::protect_own_program(argv, environ);
+      if (!safe) say("warning: %s\n", safe.error().message.c_str());
+    }
     return checked_output(dispatch(std::vector<std::string>(argv + (argc > 0), argv + argc)));
   } catch (const std::bad_alloc&) {
     return fail({"out of memory", "give the process more memory, or a smaller --memory-limit"},

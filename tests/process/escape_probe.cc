@@ -7,6 +7,8 @@
 // One line a try: its name, a tab, and "stopped: why" or "REACHED: what". Exits 1 if one got
 // through. Every try is harmless where it does get through: things are opened for writing and not
 // written, settings are set to the value that they have.
+#include "tests/process/escape_probe.h"
+
 #include <arpa/inet.h>
 #include <fcntl.h>
 #include <linux/bpf.h>
@@ -50,46 +52,13 @@
 #include <string>
 #include <vector>
 
+namespace escape {
+Host host;
+}
+
 namespace {
 
-struct Host {
-  int pid = 0;         // a process outside
-  std::string folder;  // outside, anybody may write there; holds a listening socket "socket"
-  int port = 0;        // a server outside listens there, on loopback
-  std::string name;    // a server outside listens on this abstract socket
-} host;
-
-// What a try came to. Reached: what it did get at.
-struct Outcome {
-  bool reached = false;
-  std::string text;
-};
-
-Outcome stopped(const std::string& why) { return {false, why}; }
-Outcome reached(const std::string& what) { return {true, what}; }
-
-std::string error_name(int number) {
-  return std::string(::strerrorname_np(number)) + " (" + std::strerror(number) + ")";
-}
-
-// The result of a call: negative is an error, anything else got through.
-Outcome call(long result, const std::string& what) {
-  return result < 0 ? stopped(error_name(errno)) : reached(what);
-}
-
-Outcome opens(const char* path, int flags) {
-  const int file = ::open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-  return call(file, std::string(path) + " is open");
-}
-
-// Passed on to the call's own checks of its arguments: the permission was there.
-Outcome permitted(long result, const std::string& what) {
-  if (result >= 0) return reached(what);
-  for (const int refused : {EPERM, EACCES, ENOSYS, EROFS, EAFNOSUPPORT, EPROTONOSUPPORT, ENODEV,
-                            ENOENT, EOPNOTSUPP, ENOSPC, EUSERS})
-    if (errno == refused) return stopped(error_name(errno));
-  return reached(what + ": only its arguments were refused, " + error_name(errno));
-}
+using namespace escape;
 
 std::string own_folder() {
   static const std::string kFolder = [] {
@@ -407,226 +376,232 @@ Outcome spare_from_memory_killer() {
   return call(::write(file, "-500", 4), "others are ended first when memory is short");
 }
 
-struct Try {
-  const char* name;
-  std::function<Outcome()> run;
-};
-
 const std::vector<Try>& tries() {
-  static const std::vector<Try> kTries = {
-      // Mounts.
-      {"mount devtmpfs", [] { return mounts("devtmpfs"); }},
-      {"mount proc, write vm settings", [] { return mounts("proc", "/sys/vm/swappiness"); }},
-      {"mount sysfs, write settings", [] { return mounts("sysfs", "/kernel/mm/ksm/run"); }},
-      {"mount cgroup", [] { return mounts("cgroup"); }},
-      {"mount cgroup2", [] { return mounts("cgroup2"); }},
-      {"mount tmpfs", [] { return mounts("tmpfs"); }},
-      {"mount debugfs", [] { return mounts("debugfs"); }},
-      {"open_tree of the root",
-       [] {
-         return permitted(::syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE), "its mount");
-       }},
-      {"fsopen", [] { return permitted(::syscall(SYS_fsopen, "tmpfs", 0), "a file system"); }},
-      {"fspick", [] { return permitted(::syscall(SYS_fspick, AT_FDCWD, "/", 0), "the root"); }},
-      {"move_mount",
-       [] { return permitted(::syscall(SYS_move_mount, -1, "", -1, "", 0), "move_mount"); }},
-      {"mount_setattr",
-       [] {
-         mount_attr wanted = {};
-         wanted.attr_clr = MOUNT_ATTR_RDONLY;
-         return permitted(
-             ::syscall(SYS_mount_setattr, AT_FDCWD, "/proc/sys", 0, &wanted, sizeof wanted),
-             "/proc/sys is writable");
-       }},
-      {"pivot_root", [] { return permitted(::syscall(SYS_pivot_root, ".", "."), "another root"); }},
-      {"chroot and back", chroot_escape},
-      // Namespaces.
-      {"unshare a mount namespace", [] { return in_namespace(CLONE_NEWNS); }},
-      {"unshare a user namespace", [] { return in_namespace(CLONE_NEWUSER); }},
-      {"clone into a user namespace", [] { return old_clone(CLONE_NEWUSER); }},
-      {"clone3 into a user namespace", [] { return clone_three(CLONE_NEWUSER); }},
-      {"clone3 into a network namespace", [] { return clone_three(CLONE_NEWNET); }},
-      {"enter the mount namespace of process 1",
-       [] {
-         const int file = ::open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
-         if (file < 0) return stopped(error_name(errno));
-         return call(::setns(file, CLONE_NEWNS), "its mounts");
-       }},
-      // Process 1 and what it holds; processes outside.
-      {"root folder of process 1", [] { return links_of_init("root"); }},
-      {"descriptors of process 1", descriptors_of_init},
-      {"memory of process 1", memory_of_init},
-      {"environment of process 1", [] { return opens("/proc/1/environ", O_RDONLY); }},
-      {"trace process 1",
-       [] { return call(::ptrace(PTRACE_SEIZE, 1, nullptr, nullptr), "process 1"); }},
-      {"take a descriptor of process 1", descriptor_by_handle},
-      {"descriptors that were left open", inherited_descriptors},
-      {"signal a process outside", send_signal},
-      // Devices.
-      {"make a disk's node", [] { return device(S_IFBLK, 254, 0); }},
-      {"make a memory node", [] { return device(S_IFCHR, 1, 1); }},
-      {"open disks",
-       [] {
-         return first_that_opens({"/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/loop0"}, O_RDWR);
-       }},
-      {"open memory and ports",
-       [] { return first_that_opens({"/dev/mem", "/dev/kmem", "/dev/port"}, O_RDWR); }},
-      {"write the kernel's log", [] { return opens("/dev/kmsg", O_WRONLY); }},
-      {"open kvm, fuse, tun, loop-control",
-       [] {
-         return first_that_opens({"/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control"},
-                                 O_RDWR);
-       }},
-      {"open consoles",
-       [] { return first_that_opens({"/dev/console", "/dev/tty0", "/dev/tty1"}, O_RDWR); }},
-      {"change the mode of /dev/null", [] { return change_of("/dev/null"); }},
-      {"push input into the terminal",
-       [] { return call(::ioctl(0, TIOCSTI, "x"), "the terminal's input"); }},
-      // Settings and secrets of the kernel.
-      {"core_pattern", [] { return opens("/proc/sys/kernel/core_pattern", O_WRONLY); }},
-      {"vm settings", [] { return opens("/proc/sys/vm/swappiness", O_WRONLY); }},
-      {"sysrq-trigger", [] { return opens("/proc/sysrq-trigger", O_WRONLY); }},
-      {"kcore",
-       [] {
-         char byte = 0;
-         const int file = ::open("/proc/kcore", O_RDONLY | O_CLOEXEC);
-         const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
-         return size == 0 ? stopped("masked: it is empty") : call(size, "the kernel's memory");
-       }},
-      {"kmsg",
-       [] {
-         char byte = 0;
-         const int file = ::open("/proc/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-         const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
-         return size == 0 ? stopped("masked: it is empty") : call(size, "the kernel's messages");
-       }},
-      {"list of keys",
-       [] {
-         char byte = 0;
-         const int file = ::open("/proc/keys", O_RDONLY | O_CLOEXEC);
-         const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
-         return size == 0 ? stopped("masked: it is empty") : call(size, "the keys");
-       }},
-      {"uevent helper, power state",
-       [] {
-         return first_that_opens(
-             {"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/kernel/mm/ksm/run"}, O_WRONLY);
-       }},
-      {"control groups of the machine", cgroup_of_host},
-      {"tracing of the kernel",
-       [] {
-         return first_that_opens({"/sys/kernel/tracing/trace", "/sys/kernel/debug/sched/debug"},
-                                 O_RDWR);
-       }},
-      {"set the host name",
-       [] {
-         std::array<char, 256> name = {};
-         ::gethostname(name.data(), name.size() - 1);
-         return call(::sethostname(name.data(), std::strlen(name.data())), "the host name");
-       }},
-      // Calls that no recorded program needs.
-      {"init_module",
-       [] { return permitted(::syscall(SYS_init_module, nullptr, 0, ""), "modules"); }},
-      {"finit_module", [] { return permitted(::syscall(SYS_finit_module, -1, "", 0), "modules"); }},
-      {"delete_module",
-       [] { return permitted(::syscall(SYS_delete_module, "no_such", O_NONBLOCK), "modules"); }},
-      {"kexec_load",
-       [] { return permitted(::syscall(SYS_kexec_load, 0, 0, nullptr, 0), "kexec"); }},
-      {"reboot",
-       [] {
-         return permitted(::syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
-                                    LINUX_REBOOT_CMD_CAD_OFF, nullptr),
-                          "the machine");
-       }},
-      {"swapon", [] { return permitted(::swapon("/dev/null", 0), "swap"); }},
-      {"swapoff", [] { return permitted(::swapoff("/dev/null"), "swap"); }},
-      {"acct", [] { return permitted(::acct("/dev/null"), "accounting"); }},
-      {"quotactl",
-       [] { return permitted(::quotactl(QCMD(Q_SYNC, USRQUOTA), nullptr, 0, nullptr), "quotas"); }},
-      {"settimeofday", set_clock},
-      {"clock_settime", set_clock_anew},
-      {"adjtimex", tune_clock},
-      {"iopl",
-       [] {
+  static const std::vector<Try> kTries = [] {
+    std::vector<Try> all = quiet_tries();
+    const std::vector<Try> loud = {
+        // Mounts.
+        {"mount devtmpfs", [] { return mounts("devtmpfs"); }},
+        {"mount proc, write vm settings", [] { return mounts("proc", "/sys/vm/swappiness"); }},
+        {"mount sysfs, write settings", [] { return mounts("sysfs", "/kernel/mm/ksm/run"); }},
+        {"mount cgroup", [] { return mounts("cgroup"); }},
+        {"mount cgroup2", [] { return mounts("cgroup2"); }},
+        {"mount tmpfs", [] { return mounts("tmpfs"); }},
+        {"mount debugfs", [] { return mounts("debugfs"); }},
+        {"open_tree of the root",
+         [] {
+           return permitted(::syscall(SYS_open_tree, AT_FDCWD, "/", OPEN_TREE_CLONE), "its mount");
+         }},
+        {"fsopen", [] { return permitted(::syscall(SYS_fsopen, "tmpfs", 0), "a file system"); }},
+        {"fspick", [] { return permitted(::syscall(SYS_fspick, AT_FDCWD, "/", 0), "the root"); }},
+        {"move_mount",
+         [] { return permitted(::syscall(SYS_move_mount, -1, "", -1, "", 0), "move_mount"); }},
+        {"mount_setattr",
+         [] {
+           mount_attr wanted = {};
+           wanted.attr_clr = MOUNT_ATTR_RDONLY;
+           return permitted(
+               ::syscall(SYS_mount_setattr, AT_FDCWD, "/proc/sys", 0, &wanted, sizeof wanted),
+               "/proc/sys is writable");
+         }},
+        {"pivot_root",
+         [] { return permitted(::syscall(SYS_pivot_root, ".", "."), "another root"); }},
+        {"chroot and back", chroot_escape},
+        // Namespaces.
+        {"unshare a mount namespace", [] { return in_namespace(CLONE_NEWNS); }},
+        {"unshare a user namespace", [] { return in_namespace(CLONE_NEWUSER); }},
+        {"clone into a user namespace", [] { return old_clone(CLONE_NEWUSER); }},
+        {"clone3 into a user namespace", [] { return clone_three(CLONE_NEWUSER); }},
+        {"clone3 into a network namespace", [] { return clone_three(CLONE_NEWNET); }},
+        {"enter the mount namespace of process 1",
+         [] {
+           const int file = ::open("/proc/1/ns/mnt", O_RDONLY | O_CLOEXEC);
+           if (file < 0) return stopped(error_name(errno));
+           return call(::setns(file, CLONE_NEWNS), "its mounts");
+         }},
+        // Process 1 and what it holds; processes outside.
+        {"root folder of process 1", [] { return links_of_init("root"); }},
+        {"descriptors of process 1", descriptors_of_init},
+        {"memory of process 1", memory_of_init},
+        {"environment of process 1", [] { return opens("/proc/1/environ", O_RDONLY); }},
+        {"trace process 1",
+         [] { return call(::ptrace(PTRACE_SEIZE, 1, nullptr, nullptr), "process 1"); }},
+        {"take a descriptor of process 1", descriptor_by_handle},
+        {"descriptors that were left open", inherited_descriptors},
+        {"signal a process outside", send_signal},
+        // Devices.
+        {"make a disk's node", [] { return device(S_IFBLK, 254, 0); }},
+        {"make a memory node", [] { return device(S_IFCHR, 1, 1); }},
+        {"open disks",
+         [] {
+           return first_that_opens({"/dev/vda", "/dev/sda", "/dev/nvme0n1", "/dev/loop0"}, O_RDWR);
+         }},
+        {"open memory and ports",
+         [] { return first_that_opens({"/dev/mem", "/dev/kmem", "/dev/port"}, O_RDWR); }},
+        {"write the kernel's log", [] { return opens("/dev/kmsg", O_WRONLY); }},
+        {"open kvm, fuse, tun, loop-control",
+         [] {
+           return first_that_opens({"/dev/kvm", "/dev/fuse", "/dev/net/tun", "/dev/loop-control"},
+                                   O_RDWR);
+         }},
+        {"open consoles",
+         [] { return first_that_opens({"/dev/console", "/dev/tty0", "/dev/tty1"}, O_RDWR); }},
+        {"change the mode of /dev/null", [] { return change_of("/dev/null"); }},
+        {"push input into the terminal",
+         [] { return call(::ioctl(0, TIOCSTI, "x"), "the terminal's input"); }},
+        // Settings and secrets of the kernel.
+        {"core_pattern", [] { return opens("/proc/sys/kernel/core_pattern", O_WRONLY); }},
+        {"vm settings", [] { return opens("/proc/sys/vm/swappiness", O_WRONLY); }},
+        {"sysrq-trigger", [] { return opens("/proc/sysrq-trigger", O_WRONLY); }},
+        {"kcore",
+         [] {
+           char byte = 0;
+           const int file = ::open("/proc/kcore", O_RDONLY | O_CLOEXEC);
+           const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
+           return size == 0 ? stopped("masked: it is empty") : call(size, "the kernel's memory");
+         }},
+        {"kmsg",
+         [] {
+           char byte = 0;
+           const int file = ::open("/proc/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+           const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
+           return size == 0 ? stopped("masked: it is empty") : call(size, "the kernel's messages");
+         }},
+        {"list of keys",
+         [] {
+           char byte = 0;
+           const int file = ::open("/proc/keys", O_RDONLY | O_CLOEXEC);
+           const ssize_t size = file < 0 ? -1 : ::read(file, &byte, 1);
+           return size == 0 ? stopped("masked: it is empty") : call(size, "the keys");
+         }},
+        {"uevent helper, power state",
+         [] {
+           return first_that_opens(
+               {"/sys/kernel/uevent_helper", "/sys/power/state", "/sys/kernel/mm/ksm/run"},
+               O_WRONLY);
+         }},
+        {"control groups of the machine", cgroup_of_host},
+        {"tracing of the kernel",
+         [] {
+           return first_that_opens({"/sys/kernel/tracing/trace", "/sys/kernel/debug/sched/debug"},
+                                   O_RDWR);
+         }},
+        {"set the host name",
+         [] {
+           std::array<char, 256> name = {};
+           ::gethostname(name.data(), name.size() - 1);
+           return call(::sethostname(name.data(), std::strlen(name.data())), "the host name");
+         }},
+        // Calls that no recorded program needs.
+        {"init_module",
+         [] { return permitted(::syscall(SYS_init_module, nullptr, 0, ""), "modules"); }},
+        {"finit_module",
+         [] { return permitted(::syscall(SYS_finit_module, -1, "", 0), "modules"); }},
+        {"delete_module",
+         [] { return permitted(::syscall(SYS_delete_module, "no_such", O_NONBLOCK), "modules"); }},
+        {"kexec_load",
+         [] { return permitted(::syscall(SYS_kexec_load, 0, 0, nullptr, 0), "kexec"); }},
+        {"reboot",
+         [] {
+           return permitted(::syscall(SYS_reboot, LINUX_REBOOT_MAGIC1, LINUX_REBOOT_MAGIC2,
+                                      LINUX_REBOOT_CMD_CAD_OFF, nullptr),
+                            "the machine");
+         }},
+        {"swapon", [] { return permitted(::swapon("/dev/null", 0), "swap"); }},
+        {"swapoff", [] { return permitted(::swapoff("/dev/null"), "swap"); }},
+        {"acct", [] { return permitted(::acct("/dev/null"), "accounting"); }},
+        {"quotactl",
+         [] {
+           return permitted(::quotactl(QCMD(Q_SYNC, USRQUOTA), nullptr, 0, nullptr), "quotas");
+         }},
+        {"settimeofday", set_clock},
+        {"clock_settime", set_clock_anew},
+        {"adjtimex", tune_clock},
+        {"iopl",
+         [] {
 #if defined(__x86_64__)
-         return permitted(::iopl(3), "ports");
+           return permitted(::iopl(3), "ports");
 #else
-         return stopped("not on this machine");
+           return stopped("not on this machine");
 #endif
-       }},
-      {"ioperm",
-       [] {
+         }},
+        {"ioperm",
+         [] {
 #if defined(__x86_64__)
-         return permitted(::ioperm(0x80, 1, 1), "ports");
+           return permitted(::ioperm(0x80, 1, 1), "ports");
 #else
-         return stopped("not on this machine");
+           return stopped("not on this machine");
 #endif
-       }},
-      {"syslog",
-       [] { return permitted(::syscall(SYS_syslog, 3, nullptr, 0), "the kernel's log"); }},
-      {"bpf", load_bpf},
-      {"perf_event_open", watch_processor},
-      {"userfaultfd",
-       [] { return permitted(::syscall(SYS_userfaultfd, O_CLOEXEC), "page faults"); }},
-      {"io_uring",
-       [] {
-         return permitted(::syscall(SYS_io_uring_setup, 0, nullptr), "calls that nobody sees");
-       }},
-      {"add_key", add_key},
-      {"keyctl",
-       [] {
-         return permitted(::syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0),
-                          "the keyring");
-       }},
-      {"request_key",
-       [] {
-         return permitted(::syscall(SYS_request_key, "user", "probe-none", nullptr, 0), "keys");
-       }},
-      {"open_by_handle_at", by_handle},
-      {"fanotify",
-       [] { return permitted(::fanotify_init(FAN_CLASS_CONTENT, O_RDONLY), "all files"); }},
-      {"umount through the 32-bit door", through_32_bit},
-      {"umount through the x32 door", through_x32},
-      // Network.
-      {"an abstract socket outside", to_abstract_socket},
-      {"a named socket outside", to_named_socket},
-      {"a port outside", to_port},
-      {"vsock", [] { return family(AF_VSOCK); }},
-      {"kernel crypto sockets", [] { return family(AF_ALG); }},
-      {"bluetooth", [] { return family(AF_BLUETOOTH); }},
-      {"packet filter tables", configure_network},
-      // More rights.
-      {"a set-user-id program", [] { return gains_by_file(false); }},
-      {"a program with capabilities", [] { return gains_by_file(true); }},
-      {"trusted attributes",
-       [] {
-         const std::string at = own_folder() + "/trusted";
-         ::mkdir(at.c_str(), 0700);
-         return call(::setxattr(at.c_str(), "trusted.overlay.redirect", "/", 1, 0), "the overlay");
-       }},
-      {"CAP_SYS_ADMIN", [] { return holds_capability(CAP_SYS_ADMIN, "CAP_SYS_ADMIN"); }},
-      {"CAP_DAC_READ_SEARCH",
-       [] { return holds_capability(CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"); }},
-      {"CAP_BPF", [] { return holds_capability(CAP_BPF, "CAP_BPF"); }},
-      {"CAP_SYS_RESOURCE", [] { return holds_capability(CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"); }},
-      {"real-time priority", real_time},
-      {"higher priority",
-       [] {
-         errno = 0;
-         return call(::setpriority(PRIO_PROCESS, 0, -10) != 0 ? -1 : 0, "a higher priority");
-       }},
-      {"core files", core_limit},
-      {"be spared when memory is short", spare_from_memory_killer},
-      // Last: where they get through, nothing is as before.
-      {"remount /proc/sys writable",
-       [] {
-         return call(::mount(nullptr, "/proc/sys", nullptr, MS_REMOUNT | MS_BIND, nullptr),
-                     "/proc/sys is writable");
-       }},
-      {"unmount the mask of /proc/sys",
-       [] { return call(::umount2("/proc/sys", MNT_DETACH), "what is below the mask"); }},
-      {"unmount the root", [] { return call(::umount2("/", MNT_DETACH), "what is below"); }},
-  };
+         }},
+        {"syslog",
+         [] { return permitted(::syscall(SYS_syslog, 3, nullptr, 0), "the kernel's log"); }},
+        {"bpf", load_bpf},
+        {"perf_event_open", watch_processor},
+        {"userfaultfd",
+         [] { return permitted(::syscall(SYS_userfaultfd, O_CLOEXEC), "page faults"); }},
+        {"io_uring",
+         [] {
+           return permitted(::syscall(SYS_io_uring_setup, 0, nullptr), "calls that nobody sees");
+         }},
+        {"add_key", add_key},
+        {"keyctl",
+         [] {
+           return permitted(::syscall(SYS_keyctl, KEYCTL_GET_KEYRING_ID, KEY_SPEC_USER_KEYRING, 0),
+                            "the keyring");
+         }},
+        {"request_key",
+         [] {
+           return permitted(::syscall(SYS_request_key, "user", "probe-none", nullptr, 0), "keys");
+         }},
+        {"open_by_handle_at", by_handle},
+        {"fanotify",
+         [] { return permitted(::fanotify_init(FAN_CLASS_CONTENT, O_RDONLY), "all files"); }},
+        {"umount through the 32-bit door", through_32_bit},
+        {"umount through the x32 door", through_x32},
+        // Network.
+        {"an abstract socket outside", to_abstract_socket},
+        {"a named socket outside", to_named_socket},
+        {"a port outside", to_port},
+        {"vsock", [] { return family(AF_VSOCK); }},
+        {"kernel crypto sockets", [] { return family(AF_ALG); }},
+        {"bluetooth", [] { return family(AF_BLUETOOTH); }},
+        {"packet filter tables", configure_network},
+        // More rights.
+        {"a set-user-id program", [] { return gains_by_file(false); }},
+        {"a program with capabilities", [] { return gains_by_file(true); }},
+        {"trusted attributes",
+         [] {
+           const std::string at = own_folder() + "/trusted";
+           ::mkdir(at.c_str(), 0700);
+           return call(::setxattr(at.c_str(), "trusted.overlay.redirect", "/", 1, 0),
+                       "the overlay");
+         }},
+        {"CAP_SYS_ADMIN", [] { return holds_capability(CAP_SYS_ADMIN, "CAP_SYS_ADMIN"); }},
+        {"CAP_DAC_READ_SEARCH",
+         [] { return holds_capability(CAP_DAC_READ_SEARCH, "CAP_DAC_READ_SEARCH"); }},
+        {"CAP_BPF", [] { return holds_capability(CAP_BPF, "CAP_BPF"); }},
+        {"CAP_SYS_RESOURCE", [] { return holds_capability(CAP_SYS_RESOURCE, "CAP_SYS_RESOURCE"); }},
+        {"real-time priority", real_time},
+        {"higher priority",
+         [] {
+           errno = 0;
+           return call(::setpriority(PRIO_PROCESS, 0, -10) != 0 ? -1 : 0, "a higher priority");
+         }},
+        {"core files", core_limit},
+        {"be spared when memory is short", spare_from_memory_killer},
+        // Last: where they get through, nothing is as before.
+        {"remount /proc/sys writable",
+         [] {
+           return call(::mount(nullptr, "/proc/sys", nullptr, MS_REMOUNT | MS_BIND, nullptr),
+                       "/proc/sys is writable");
+         }},
+        {"unmount the mask of /proc/sys",
+         [] { return call(::umount2("/proc/sys", MNT_DETACH), "what is below the mask"); }},
+        {"unmount the root", [] { return call(::umount2("/", MNT_DETACH), "what is below"); }},
+    };
+    all.insert(all.end(), loud.begin(), loud.end());
+    return all;
+  }();
   return kTries;
 }
 

@@ -42,6 +42,15 @@ class Private(Case):
         for name in ("events", "recording.json", "checkpoint.json", "out", "err"):
             self.assertEqual(modes[name], 0o600, name)
 
+    def test_the_command_cannot_open_its_output_to_others(self):
+        """Its output lies outside of the sandbox, and a command with the owner's rights may change its mode."""
+        script = "import os\nfor fd in (1, 2):\n    os.fchmod(fd, 0o4777)\n    if os.geteuid() == 0: os.fchown(fd, 54321, 54321)"
+        recording = self.path("rec")
+        self.or_skip(self.proc("record", "-o", recording, "--", "/usr/bin/python3", "-c", script))
+        for name in ("out", "err"):
+            about = os.stat(os.path.join(recording, name))
+            self.assertEqual((oct(about.st_mode & 0o7777), about.st_uid), (oct(0o600), os.geteuid()), name)
+
     def test_an_empty_folder_that_was_there_becomes_private(self):
         os.mkdir(self.path("rec"), 0o755)
         self.assertEqual(stat.S_IMODE(os.stat(self.record()).st_mode), 0o700)

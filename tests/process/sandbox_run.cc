@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/process/sandbox/own_program.h"
 #include "lib/process/sandbox/sandbox.h"
 
 namespace {
@@ -73,6 +74,8 @@ bool parse(int argc, char** argv, sandbox::SandboxOptions& options, sandbox::Com
 }  // namespace
 
 int main(int argc, char** argv) {
+  if (const Status safe = sandbox::protect_own_program(argv, environ); !safe)
+    return complain(safe.error(), kCannot);
   sandbox::SandboxOptions options;
   sandbox::Command command;
   if (!parse(argc, argv, options, command)) {

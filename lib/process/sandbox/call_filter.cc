@@ -26,6 +26,10 @@ constexpr uint32_t kInsertIntoTerminal = 0x5412, kConsoleSelection = 0x541c;  //
 // ordinary program uses.
 constexpr std::array<uint32_t, 5> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
 
+#ifndef SYS_open_tree_attr  // Linux 6.15
+#define SYS_open_tree_attr 467
+#endif
+
 struct Forbidden {
   long native, i386;
   Permission lifts;
@@ -39,13 +43,14 @@ constexpr Forbidden kForbidden[] = {
 
 // The numbers of the calls whose arguments decide.
 struct Numbers {
-  long clone, clone3, unshare, ioctl, socket;
+  long clone, clone3, unshare, ioctl, socket, socketpair;
 };
-constexpr Numbers kNative = {SYS_clone, SYS_clone3, SYS_unshare, SYS_ioctl, SYS_socket};
-constexpr Numbers kI386 = {120, 435, 310, 54, 359};
+constexpr Numbers kNative = {SYS_clone, SYS_clone3, SYS_unshare,
+                             SYS_ioctl, SYS_socket, SYS_socketpair};
+constexpr Numbers kI386 = {120, 435, 310, 54, 359, 360};
 // Old programs make all socket calls through one call, with its arguments in memory.
 constexpr long kSocketCall = 102, kUmount = 22, kSetTime = 25, kClockSettime64 = 404;
-constexpr uint32_t kMakeSocket = 1;
+constexpr uint32_t kMakeSocket = 1, kMakePair = 8;
 constexpr uint32_t kX32 = 0x40000000;
 
 #if defined(__x86_64__)
@@ -55,6 +60,17 @@ constexpr uint32_t kNativeArchitecture = AUDIT_ARCH_AARCH64;
 #else
 #error "which architecture is this?"
 #endif
+
+// Calls that change a process of the same user, and which argument names it: the first process of
+// the sandbox has the command's user. PID 1 there is the one that records it.
+struct OfProcess {
+  long native, i386;
+  size_t argument;
+};
+constexpr OfProcess kOfProcess[] = {{SYS_prlimit64, 340, 0},      {SYS_sched_setaffinity, 241, 0},
+                                    {SYS_sched_setparam, 154, 0}, {SYS_sched_setscheduler, 156, 0},
+                                    {SYS_sched_setattr, 351, 0},  {SYS_setpriority, 97, 1},
+                                    {SYS_ioprio_set, 289, 1}};
 
 constexpr uint32_t fails_with(int number) {
   return SECCOMP_RET_ERRNO | static_cast<uint32_t>(number);
@@ -76,6 +92,7 @@ class Compiler {
 #endif
     for (const Forbidden& call : kForbidden)
       if (!allow_.has(call.lifts)) forbid(call.native);
+    for (const OfProcess& call : kOfProcess) spare_first_process(call.native, call.argument);
     arguments(kNative);
     answer(SECCOMP_RET_ALLOW);
     return std::move(program_);
@@ -88,9 +105,12 @@ class Compiler {
     if (!allow_.has(Permission::kNamespaces)) forbid(kUmount);
     for (const long number : {kSetTime, kClockSettime64}) forbid(number);
     when(kSocketCall, offsetof(seccomp_data, args[0]), [&] {
-      jump(BPF_JEQ, kMakeSocket, 0, 1);
-      answer(fails_with(ENOSYS));
+      for (const uint32_t what : {kMakeSocket, kMakePair}) {
+        jump(BPF_JEQ, what, 0, 1);
+        answer(fails_with(ENOSYS));
+      }
     });
+    for (const OfProcess& call : kOfProcess) spare_first_process(call.i386, call.argument);
     arguments(kI386);
     answer(SECCOMP_RET_ALLOW);
     return std::move(program_);
@@ -136,13 +156,18 @@ class Compiler {
       for (const uint32_t request : {kInsertIntoTerminal, kConsoleSelection})
         forbid(static_cast<long>(request));
     });
-    when(numbers.socket, first, [&] {
-      for (const uint32_t family : kFamilies) {
-        jump(BPF_JEQ, family, 0, 1);
-        answer(SECCOMP_RET_ALLOW);
-      }
-      answer(fails_with(EAFNOSUPPORT));
-    });
+    for (const long makes : {numbers.socket, numbers.socketpair})
+      when(makes, first, [&] {
+        for (const uint32_t family : kFamilies) {
+          jump(BPF_JEQ, family, 0, 1);
+          answer(SECCOMP_RET_ALLOW);
+        }
+        answer(fails_with(EAFNOSUPPORT));
+      });
+  }
+
+  void spare_first_process(long number, size_t argument) {
+    when(number, offsetof(seccomp_data, args) + argument * sizeof(uint64_t), [&] { forbid(1); });
   }
 
   const Permissions& allow_;

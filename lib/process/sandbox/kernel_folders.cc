@@ -1,5 +1,6 @@
 #include "lib/process/sandbox/kernel_folders.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -7,6 +8,9 @@
 
 #include <cerrno>
 #include <cstring>
+#include <iterator>
+#include <string>
+#include <vector>
 
 #include "lib/base/file.h"
 
@@ -18,10 +22,8 @@ constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 // Harmless devices. Disks and similar devices are absent.
 constexpr const char* kDevices[] = {"null", "zero", "full", "random", "urandom", "tty"};
 
-// Machine-wide settings that its root may change.
-constexpr const char* kReadOnly[] = {
-    "/proc/sys", "/proc/sysrq-trigger", "/proc/irq",  "/proc/bus",
-    "/proc/fs",  "/proc/asound",        "/proc/mtrr", "/proc/pressure"};
+// Settings of the machine that its root may change, which are files.
+constexpr const char* kReadOnlyFiles[] = {"sysrq-trigger", "mtrr"};
 
 // Machine-wide secrets: its memory, keys, log and firmware, and interfaces of its drivers.
 constexpr const char* kHidden[] = {
@@ -39,6 +41,22 @@ bool hide(const std::string& root, const std::string& path) {
   if (S_ISDIR(info.st_mode))
     return ::mount("tmpfs", path.c_str(), "tmpfs", kQuiet | MS_RDONLY, "size=4k,mode=555") == 0;
   return ::mount((root + "/dev/null").c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+// Every folder of /proc apart from the processes' holds settings of the machine or none: sys, irq,
+// bus, dynamic_debug, what drivers add. The first process is the recorder; the command's user owns
+// its files too.
+std::vector<std::string> settings_of_machine(const std::string& proc) {
+  std::vector<std::string> all(std::begin(kReadOnlyFiles), std::end(kReadOnlyFiles));
+  all.emplace_back("1");
+  DIR* entries = ::opendir(proc.c_str());
+  while (const dirent* entry = entries == nullptr ? nullptr : ::readdir(entries)) {
+    const std::string name = entry->d_name;
+    if (entry->d_type == DT_DIR && name[0] != '.' && (name[0] < '0' || name[0] > '9'))
+      all.push_back(name);
+  }
+  if (entries != nullptr) ::closedir(entries);
+  return all;
 }
 
 Status mount_dev(const std::string& root, const std::string& shared, SandboxRoot& result) {
@@ -111,12 +129,12 @@ Status mount_kernel_folders(const std::string& root, const std::string& shared, 
   if (Status done = mount_proc(root, result); !done) return done;
   if (Status done = mount_dev(root, shared, result); !done) return done;
   if (Status done = mount_sys(root, own_network, old_sys); !done) return done;
-  for (const char* name : kReadOnly) {
-    const std::string path = root + name;
+  for (const std::string& name : settings_of_machine(root + "/proc")) {
+    const std::string path = root + "/proc/" + name;
     if (::access(path.c_str(), F_OK) != 0) continue;
     if (::mount(path.c_str(), path.c_str(), nullptr, MS_BIND | MS_REC, nullptr) != 0 ||
         !make_read_only(path))
-      result.problems.push_back(std::string(name) + " is the machine's own inside");
+      result.problems.push_back("/proc/" + name + " is the machine's own inside");
   }
   for (const char* name : kHidden)
     if (!hide(root, root + name))

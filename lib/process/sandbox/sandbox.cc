@@ -23,6 +23,7 @@
 #include "lib/base/text.h"
 #include "lib/process/sandbox/command_namespaces.h"
 #include "lib/process/sandbox/fork_into.h"
+#include "lib/process/sandbox/given_files.h"
 #include "lib/process/sandbox/identity.h"
 #include "lib/process/sandbox/limits.h"
 #include "lib/process/sandbox/sandbox_init.h"
@@ -66,6 +67,7 @@ struct Sandbox::State {
   bool user_namespace = false;
   TemporaryFolder scratch;
   ResourceLimits limit;
+  GivenFiles given;
   std::optional<CommandNamespaces> of_command;
   InitReport* report = nullptr;
   ScopedFd alive, bytes, handle;
@@ -90,6 +92,7 @@ Sandbox::State::~State() {
     send(SIGKILL);
     reap();
   }
+  given.restore();
   if (report != nullptr) ::munmap(report, sizeof *report);
 }
 
@@ -232,6 +235,7 @@ Status Sandbox::start(Body body) {
   }
   state.limit = ResourceLimits({state.options.most_processes, state.options.most_memory},
                                state.user_namespace);
+  state.given = GivenFiles(state.options.descriptors);
   Status started = state.start_once(body, state.choose_namespaces());
   if (started || !state.options.in_place) return started;
   // The real files and no namespaces: this works everywhere.
@@ -252,6 +256,7 @@ Result<SandboxResult> Sandbox::finish() {
   State& state = *state_;
   if (state.pid <= 0) return Error{"this sandbox does not run", ""};
   const siginfo_t info = state.reap();
+  state.given.restore();
   SandboxResult result;
   result.bytes = read_from_start(state.bytes.get());
   result.timed_out = state.report->timed_out;
