@@ -59,6 +59,33 @@ wait
 """
 SLEEPS = STARTED % "sleep 0.4"
 ASKS = STARTED % "until [ -s greeting ]; do sleep 0.01; done"
+# The program hears of its first child's end, and its handler makes many calls before the second child starts: in the other order it
+# hears nothing and makes none of them.
+HEARS = """
+import os, signal
+def reap(*_):
+    for one in range(6): mask(signal.SIG_BLOCK, [signal.SIGCHLD]), mask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+    try:
+        while os.waitpid(-1, os.WNOHANG)[0]: pass
+    except ChildProcessError: pass
+signal.signal(signal.SIGCHLD, reap)
+mask = signal.pthread_sigmask
+mask(signal.SIG_BLOCK, [signal.SIGCHLD])
+open("kept", "w").close()
+first = os.fork()
+if first == 0:
+    os.open("kept", os.O_WRONLY | os.O_TRUNC)
+    os._exit(0)
+%s
+mask(signal.SIG_UNBLOCK, [signal.SIGCHLD])
+if os.fork() == 0:
+    os.write(os.open("kept", os.O_WRONLY | os.O_APPEND), b"x")
+    os._exit(0)
+try:
+    while True: os.waitpid(-1, 0)
+except ChildProcessError: pass
+exit(0 if os.path.getsize("kept") else 3)
+"""
 # Whoever does not get the lock asks a few times, and then goes on without it.
 IMPATIENT = """
 echo 0 >count
@@ -101,6 +128,12 @@ class Orders(ProcessCase):
     def test_one_that_is_slept_for(self):
         self.assert_harmful(self.script(SLEEPS, shell="bash"), "Exit status 3 instead of 0")
         self.assert_safe(self.safe_script(ASKS, shell="bash"))
+
+    def test_a_child_that_ended_before_the_next_began(self):
+        done = self.check("/usr/bin/python3", "-c", HEARS % "for one in range(3000000): pass")
+        self.assert_harmful(done, "Exit status 3 instead of 0")
+        self.assertNotRegex(done.stderr, r"cannot happen .*/kept.*\n.*openat.*\n.*write")
+        self.assert_safe(self.check("/usr/bin/python3", "-c", HEARS % "os.waitpid(first, 0)", seconds="30"))
 
     def test_a_lock_that_is_not_waited_for(self):
         self.assert_harmful(self.script(IMPATIENT), 'Printed "count 1"')

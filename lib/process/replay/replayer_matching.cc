@@ -51,12 +51,14 @@ bool Replayer::matches(const recording::Event& event, const sources::TracedTask&
   return true;
 }
 
-// A change of signal actions or masks that holds no task: shells make many, and their number
-// depends on what the shells find.
+// A change of signal actions or masks, or a signal: shells make many, and their number depends on
+// what the shells find and on whether a signal comes. What the branch is about is not quiet.
 bool Replayer::is_quiet(const OrderPlan::Step& step) const {
+  if (step.node != kNoNode && anchor(step.node) >= 0) return false;
   const deadheat_process_event& head = recording_.events()[step.event].head();
-  return step.node == kNoNode && head.kind == DEADHEAT_PROCESS_SYSCALL &&
-         recording::syscall_entry(head.number).effect == recording::Effect::kSignalState;
+  return head.kind == DEADHEAT_PROCESS_SIGNAL_DELIVERED ||
+         (head.kind == DEADHEAT_PROCESS_SYSCALL &&
+          recording::syscall_entry(head.number).effect == recording::Effect::kSignalState);
 }
 
 // The first step after the next `most`, not counting quiet ones.

@@ -6,7 +6,8 @@
 // again and again for what does not come is not woken for ever, and then the branch says nothing.
 //
 // "Cannot happen" is said of a closed circle only: every task stands at its anchor or waits for
-// another one, and no clock ends any of those waits.
+// another one, and no clock ends any of those waits. The circle must be made of recorded calls: a
+// task that strayed, or a process that the recording lacks, may have made the anchor's call unseen.
 #include <algorithm>
 
 #include "lib/process/recording/syscall_table.h"
@@ -125,9 +126,10 @@ void Replayer::give_up(sources::Tracer& tracer, const std::string& anchors) {
                                  ? "somebody asks again and again for what follows that"
                                  : "somebody waits for some time only"),
                      Divergence::kUncontrolled);
-  diverge(what + "it waits for what follows that" +
+  const bool closed = !strangers_ && its->strayed == 0;
+  diverge(what + (closed ? "it waits for what follows that" : "its process makes other calls") +
               (task->in_call ? ", in " + recording::syscall_name(task->call.number()) : ""),
-          Divergence::kProven);
+          closed ? Divergence::kProven : Divergence::kUncontrolled);
 }
 
 bool Replayer::stuck(sources::Tracer& tracer) {
