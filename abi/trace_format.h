@@ -185,8 +185,13 @@ enum dht_event_kind {
   DHT_REGION_END = 23,
   DHT_HAPPENS_BEFORE = 24,
   DHT_HAPPENS_AFTER = 25,
-  DHT_EVENT_KINDS = 26
+  DHT_SEMAPHORE_INIT = 26,  // then the tokens (varint)
+  DHT_SEMAPHORE_SEEN = 27,
+  DHT_EVENT_KINDS = 28
 };
+
+// Tokens of a semaphore that are not known, from here on.
+#define DHT_UNKNOWN_TOKENS 0xffffffffu
 
 static const uint8_t dht_delta_bytes[8] = {0, 1, 2, 3, 4, 6, 8, 0};
 

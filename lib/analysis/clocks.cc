@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lib/trace/event_names.h"
+
 namespace deadheat::analysis {
 
 using order::VectorClock;
@@ -68,7 +70,7 @@ void Clocks::publish(ThreadId thread, VectorClock& object) {
 VectorClock& Clocks::object(EventKind kind, uint64_t address) {
   size_t space = 3;
   if (kind == EventKind::kNotify || kind == EventKind::kWait) space = 0;
-  if (kind == EventKind::kSemaphorePost || kind == EventKind::kSemaphoreWait) space = 1;
+  if (trace::is_semaphore(kind)) space = 1;
   if (kind == EventKind::kOnceDone || kind == EventKind::kOnceSeen) space = 2;
   const auto [index, is_new] = object_ids_[space].insert(address);
   if (is_new) objects_[space].emplace_back();
@@ -110,11 +112,19 @@ void Clocks::apply(const Event& event) {
     case EventKind::kWait:
       if (edges_.notify) join(event.thread, object(event.kind, event.address));
       return;
+    case EventKind::kSemaphoreInit:
+      if (edges_.rendezvous) init_semaphore(event);
+      return;
     case EventKind::kSemaphorePost:
+      if (edges_.rendezvous) post_semaphore(event);
+      return;
+    case EventKind::kSemaphoreWait:
+      if (edges_.rendezvous) wait_semaphore(event);
+      return;
     case EventKind::kOnceDone:
       if (edges_.rendezvous) publish(event.thread, object(event.kind, event.address));
       return;
-    case EventKind::kSemaphoreWait:
+    case EventKind::kSemaphoreSeen:
     case EventKind::kOnceSeen:
       if (edges_.rendezvous) join(event.thread, object(event.kind, event.address));
       return;
@@ -278,6 +288,43 @@ void Clocks::atomic_release(const Event& event) {
   } else if (!self.release_fence.empty()) {
     add_to_sequence(event.thread, atomic, self.release_fence);
   }
+}
+
+// A semaphore that is initialised anew has nothing of what was posted before.
+void Clocks::init_semaphore(const Event& event) {
+  const auto known = semaphores_.find(event.address);
+  if (event.other == trace::kUnknownTokens) {
+    if (known != semaphores_.end()) known->second.lose_count();
+    return;
+  }
+  if (known != semaphores_.end()) semaphores_.erase(known);
+  semaphores_[event.address].start(
+      event.other, threads_[event.thread].clock,
+      [this](VectorClock& into, const VectorClock& from) { add(into, from); });
+  VectorClock& posted = object(event.kind, event.address);
+  posted.clear();
+  publish(event.thread, posted);
+}
+
+void Clocks::post_semaphore(const Event& event) {
+  const auto known = semaphores_.find(event.address);
+  if (known != semaphores_.end())
+    known->second.post(
+        threads_[event.thread].clock, {event.thread, threads_[event.thread].tick},
+        [this](VectorClock& into, const VectorClock& from) { add(into, from); },
+        [this](VectorClock& into, const VectorClock& from) { store(into, from); });
+  publish(event.thread, object(event.kind, event.address));
+}
+
+void Clocks::wait_semaphore(const Event& event) {
+  const auto known = semaphores_.find(event.address);
+  if (known != semaphores_.end()) known->second.wait();
+  if (known == semaphores_.end() || !known->second.is_counted())
+    return join(event.thread, object(event.kind, event.address));
+  known->second.learn_needed(
+      threads_[event.thread].clock,
+      [this](VectorClock& into, const VectorClock& from) { add(into, from); });
+  ++threads_[event.thread].version;
 }
 
 // Phases of a cyclic barrier: no thread leaves before all have entered, so the first leave closes

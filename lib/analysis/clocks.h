@@ -12,11 +12,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <unordered_map>
 #include <vector>
 
 #include "lib/analysis/lockset_table.h"
 #include "lib/base/counter.h"
 #include "lib/base/flat_index.h"
+#include "lib/order/semaphore.h"
 #include "lib/order/vector_clock.h"
 #include "lib/trace/event.h"
 
@@ -114,6 +116,9 @@ class Clocks {
   void enter_barrier(const trace::Event& event);
   void leave_barrier(const trace::Event& event);
   void publish(trace::ThreadId thread, order::VectorClock& object);
+  void init_semaphore(const trace::Event& event);
+  void post_semaphore(const trace::Event& event);
+  void wait_semaphore(const trace::Event& event);
   // Whether memory allows `into` to absorb all of `from`.
   bool make_room(const order::VectorClock& into, const order::VectorClock& from);
   void store(order::VectorClock& into, const order::VectorClock& from) {
@@ -139,6 +144,8 @@ class Clocks {
   std::vector<order::VectorClock> spare_;  // from ended sequences: their memory is counted
   FlatIndex object_ids_[4];  // notify, semaphore, once, annotation: one address may serve as each
   std::vector<order::VectorClock> objects_[4];
+  // Those whose initialisation is in the trace. Others order every earlier post before a wait.
+  std::unordered_map<uint64_t, order::SemaphoreOrder<order::VectorClock>> semaphores_;
   std::map<uint64_t, Barrier> barriers_;
   void odd(uint64_t& counter, const char* what) {
     ++counter;

@@ -134,6 +134,10 @@ std::string what(const Event& event, const Source& source) {
       return with_object("happens-before");
     case EventKind::kHappensAfter:
       return with_object("happens-after");
+    case EventKind::kSemaphoreInit:
+      return with_object("initialise");
+    case EventKind::kSemaphoreSeen:
+      return with_object("read the count of");
     default:
       return "event";
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <vector>
 
 namespace deadheat::analysis {
@@ -39,6 +40,7 @@ class Graph {
     barriers();
     if (atomics()) atomic_edges();
     if (options.engine == EngineKind::kRdit && options.missing != Missing::kIgnore) region_edges();
+    if (full()) semaphore_edges();
     reads_from();
     hb_ = closure(false);
     shb_ = closure(true);
@@ -84,8 +86,7 @@ class Graph {
         }
         ordered = ordered || is(EventKind::kNotify, EventKind::kWait);
         if (full()) {
-          ordered = ordered || is(EventKind::kSemaphorePost, EventKind::kSemaphoreWait) ||
-                    is(EventKind::kOnceDone, EventKind::kOnceSeen) ||
+          ordered = ordered || is(EventKind::kOnceDone, EventKind::kOnceSeen) ||
                     is(EventKind::kHappensBefore, EventKind::kHappensAfter);
         }
         ordered =
@@ -96,6 +97,56 @@ class Graph {
         ordered = ordered || (a.kind == EventKind::kFork && b.kind == EventKind::kJoin &&
                               a.other == b.other && a.other != a.thread && b.other != b.thread);
         if (ordered) edge(i, j);
+      }
+    }
+  }
+
+  // Since the semaphore's last initialisation, or since ever.
+  size_t initialised(size_t at) const {
+    for (size_t i = at; i-- > 0;)
+      if (e(i).address == e(at).address && e(i).kind == EventKind::kSemaphoreInit &&
+          e(i).other != trace::kUnknownTokens)
+        return i;
+    return n_;
+  }
+
+  // What a wait leaves behind, or nothing if that is not known.
+  std::optional<int64_t> tokens_left(size_t init, size_t wait) const {
+    if (init == n_) return std::nullopt;
+    int64_t tokens = e(init).other;
+    for (size_t i = init + 1; i <= wait; ++i) {
+      if (e(i).address != e(wait).address) continue;
+      if (e(i).kind == EventKind::kSemaphoreInit) return std::nullopt;
+      if (e(i).kind == EventKind::kSemaphorePost) ++tokens;
+      if (e(i).kind == EventKind::kSemaphoreWait && --tokens < 0) return std::nullopt;
+    }
+    return tokens;
+  }
+
+  bool reaches(size_t from, size_t to) const {
+    if (from == to) return true;
+    return std::ranges::any_of(in_[to], [&](size_t p) { return p >= from && reaches(from, p); });
+  }
+
+  // lib/order/semaphore.h: a post is needed for a wait if, without it and the posts that come after
+  // it, the tokens would not have sufficed. Edges only lead forwards, so those to earlier events
+  // are complete when a wait needs them.
+  void semaphore_edges() {
+    for (size_t j = 0; j < n_; ++j) {
+      if (e(j).kind != EventKind::kSemaphoreWait && e(j).kind != EventKind::kSemaphoreSeen)
+        continue;
+      const size_t init = initialised(j);
+      std::optional<int64_t> left;
+      if (e(j).kind == EventKind::kSemaphoreWait) left = tokens_left(init, j);
+      std::vector<size_t> posts;
+      for (size_t i = init == n_ ? 0 : init; i < j; ++i)
+        if (e(i).kind == EventKind::kSemaphorePost && e(i).address == e(j).address)
+          posts.push_back(i);
+      if (init != n_) edge(init, j);
+      for (size_t k = 0; k < posts.size(); ++k) {
+        const auto later = std::ranges::count_if(
+            posts, [&](size_t q) { return q >= posts[k] && reaches(posts[k], q); });
+        if (!left || later > *left) edge(posts[k], j);
       }
     }
   }

@@ -1,6 +1,7 @@
 #include "lib/analysis/random_trace.h"
 
 #include <map>
+#include <optional>
 
 #include "lib/base/random.h"
 
@@ -39,6 +40,7 @@ class Generator {
   }
 
   void step(uint32_t thread) {
+    if (o_.semaphores > 0 && random_.chance(o_.semaphores)) return semaphore(thread);
     const uint64_t choice = random_.below(100);
     if (choice < 40) return plain(thread);
     if (choice < 65) return lock(thread);
@@ -115,6 +117,29 @@ class Generator {
     }
   }
 
+  // Counted ones: initialised now and then, waited for while they have tokens.
+  void semaphore(uint32_t thread) {
+    const uint64_t address = 3 + random_.below(2);
+    auto& tokens = tokens_[address];
+    const bool broken = random_.chance(o_.broken);
+    if (!tokens || random_.chance(0.05)) {
+      tokens = random_.below(4);
+      emit(EventKind::kSemaphoreInit, thread, address, 0).other = static_cast<uint32_t>(*tokens);
+    } else if (broken && random_.chance(0.3)) {
+      emit(EventKind::kSemaphoreInit, thread, address, 0).other = trace::kUnknownTokens;
+    } else if (random_.chance(0.05)) {
+      emit(EventKind::kSemaphoreSeen, thread, address, 0);
+    } else if (random_.chance(0.5)) {
+      ++*tokens;
+      emit(EventKind::kSemaphorePost, thread, address, 0);
+    } else if (*tokens > 0 || broken) {
+      *tokens -= *tokens > 0 ? 1 : 0;
+      emit(EventKind::kSemaphoreWait, thread, address, 0);
+    } else {
+      plain(thread);
+    }
+  }
+
   void rendezvous(uint32_t thread) {
     static constexpr EventKind kKinds[] = {EventKind::kNotify,        EventKind::kWait,
                                            EventKind::kSemaphorePost, EventKind::kSemaphoreWait,
@@ -157,6 +182,7 @@ class Generator {
   Trace trace_;
   std::map<uint64_t, LockState> locks_;
   std::vector<int> open_regions_;
+  std::map<uint64_t, std::optional<uint64_t>> tokens_;
 };
 
 }  // namespace

@@ -17,6 +17,7 @@ struct RandomTraceOptions {
   uint32_t sites = 12;
   bool atomics = true;
   bool rendezvous = true;  // barriers, semaphores, once, notify, annotations
+  double semaphores = 0;   // chance that a step posts to a semaphore or waits for one
   bool memory = true;      // alloc and free
   bool regions = false;
   bool odd_sizes = true;   // 1, 2, 4 and 16 byte accesses at any offset

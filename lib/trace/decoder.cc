@@ -367,6 +367,10 @@ bool ChunkDecoder::event_fields(Event& event, uint8_t flags, Slot& slot, const u
     if ((p = get_varint(p, end, value)) == nullptr) return false;
     event.address = slot.predicted() + static_cast<uint64_t>(unzigzag(value));
     slot.saw(event.address);
+    if (has_tokens(event.kind)) {
+      if ((p = get_varint(p, end, value)) == nullptr || value > kUnknownTokens) return false;
+      event.other = static_cast<uint32_t>(value);
+    }
   } else if (names_thread(event.kind)) {
     uint64_t tid = 0, pid = key_.pid, generation = key_.generation;
     if ((p = get_varint(p, end, tid)) == nullptr) return false;

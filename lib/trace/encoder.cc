@@ -142,6 +142,7 @@ void ChunkEncoder::append_long(const Event& event, uint32_t slot, uint64_t stamp
   } else if (has_address(event.kind)) {
     put_varint(scratch_, zigzag(static_cast<int64_t>(event.address - slots_[slot].predicted())));
     slots_[slot].saw(event.address);
+    if (has_tokens(event.kind)) put_varint(scratch_, event.other);
   } else if (names_thread(event.kind)) {
     put_varint(scratch_, event.other);
     if (foreign) put_varint(scratch_, other_process->pid);

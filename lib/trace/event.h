@@ -21,6 +21,7 @@ using ThreadId = uint32_t;  // dense index of a stream (process, generation, thr
 using SiteId = uint32_t;    // dense index of an interned site
 
 inline constexpr SiteId kNoSite = 0xffffffffU;
+inline constexpr uint32_t kUnknownTokens = 0xffffffffU;
 
 enum class EventKind : uint8_t {
   kRead,             // address, size; order is kPlain or the atomic order
@@ -50,6 +51,8 @@ enum class EventKind : uint8_t {
   kRegionEnd,      // left; ranges = what became reachable since
   kHappensBefore,  // address = annotation: release
   kHappensAfter,   // " acquire
+  kSemaphoreInit,  // address = semaphore, other = tokens; unknown ones keep what was posted
+  kSemaphoreSeen,  // " its count was read
   kCount
 };
 
@@ -79,8 +82,8 @@ struct Event {
   EventKind kind = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
   bool stamped = true;  // its position among other threads' events was observed
-  uint32_t other =
-      0;  // fork, join: the other thread; regions: index of its first range in the Batch
+  uint32_t other = 0;   // fork, join: the other thread; regions: index of its first range in the
+                       // Batch; semaphore init: its tokens
 
   friend bool operator==(const Event&, const Event&) = default;
 };

@@ -42,6 +42,8 @@ constexpr std::array<Names, static_cast<size_t>(EventKind::kCount)> kNames = {{
     {"region_end", "region-end", NameSpace::kModule, true},
     {"hb_before", "happens-before", kSync, true},
     {"hb_after", "happens-after", kSync, true},
+    {"sem_init", "semaphore-init", kSync, true},
+    {"sem_seen", "semaphore-seen", kSync, true},
 }};
 
 constexpr std::array<std::string_view, static_cast<size_t>(MemoryOrder::kCount)> kOrders = {
@@ -55,6 +57,8 @@ static_assert(static_cast<int>(EventKind::kOnceSeen) == DHT_ONCE_SEEN &&
               static_cast<int>(EventKind::kFree) == DHT_FREE);
 static_assert(static_cast<int>(EventKind::kRegionEnd) == DHT_REGION_END);
 static_assert(static_cast<int>(EventKind::kHappensAfter) == DHT_HAPPENS_AFTER);
+static_assert(static_cast<int>(EventKind::kSemaphoreSeen) == DHT_SEMAPHORE_SEEN);
+static_assert(kUnknownTokens == DHT_UNKNOWN_TOKENS);
 static_assert(static_cast<int>(MemoryOrder::kRelaxed20) == DHT_ORDER_RELAXED_20);
 
 const Names& names(EventKind kind) {

@@ -33,6 +33,11 @@ inline bool has_size(EventKind kind) {
 inline bool is_region(EventKind kind) {
   return kind == EventKind::kRegionBegin || kind == EventKind::kRegionEnd;
 }
+inline bool is_semaphore(EventKind kind) {
+  return kind == EventKind::kSemaphorePost || kind == EventKind::kSemaphoreWait ||
+         kind == EventKind::kSemaphoreInit || kind == EventKind::kSemaphoreSeen;
+}
+inline bool has_tokens(EventKind kind) { return kind == EventKind::kSemaphoreInit; }
 inline bool names_thread(EventKind kind) {
   return kind == EventKind::kFork || kind == EventKind::kJoin;
 }

@@ -29,6 +29,18 @@ bool parse_region(std::string_view argument, StdLine& out) {
   return true;
 }
 
+// Takes ",N" or ",?" off the argument.
+bool parse_tokens(std::string_view& argument, StdLine& out) {
+  const size_t comma = argument.rfind(',');
+  if (comma == std::string_view::npos || comma == 0) return false;
+  const std::string_view text = argument.substr(comma + 1);
+  argument = argument.substr(0, comma);
+  uint64_t tokens = kUnknownTokens;
+  if (text != "?" && (!parse_number(text, 10, tokens) || tokens >= kUnknownTokens)) return false;
+  out.tokens = static_cast<uint32_t>(tokens);
+  return true;
+}
+
 bool is_ignored(std::string_view operation) {
   return operation == "begin" || operation == "end" || operation == "branch";
 }
@@ -66,6 +78,8 @@ const char* parse_argument(std::string_view argument, bool strict, StdLine& out)
   if (!has_address(out.event))
     return argument.empty() ? nullptr : "this operation takes no operand";
   if (argument.empty()) return "the operand is missing";
+  if (has_tokens(out.event) && !parse_tokens(argument, out))
+    return "the tokens are missing, as in sem_init(S,1)";
   return parse_std_object(argument, strict, out.object) ? nullptr
                                                         : "the operand ends beyond all addresses";
 }

@@ -29,6 +29,7 @@ struct StdLine {
   const char* error = "";
   std::string_view thread;
   std::string_view other_thread;  // fork, join
+  uint32_t tokens = 0;            // semaphore init
   EventKind event = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
   bool unstamped = false;

@@ -230,6 +230,7 @@ Event* StdSource::parse_slow(const char* line_end, Event* out) {
     thread_cache_[cache_place(cached.key)] = cached;
   }
   if (names_thread(event.kind)) event.other = threads_.intern(line_.other_thread);
+  if (has_tokens(event.kind)) event.other = line_.tokens;
   if (is_region(event.kind)) {
     event.address = line_.object.name.empty() ? line_.object.address
                                               : resolve(line_.object, NameSpace::kModule);

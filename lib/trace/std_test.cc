@@ -39,6 +39,8 @@ std::string meaning_of(std::string_view text) {
                       source->thread_name(event.thread) + " ";
   if (names_thread(event.kind)) shown += source->thread_name(event.other);
   if (has_address(event.kind)) shown += source->object_name(event.address, event.kind);
+  if (has_tokens(event.kind))
+    shown += event.other == kUnknownTokens ? " ?" : " " + std::to_string(event.other);
   shown += " " + std::to_string(event.size);
   for (const Range& range : events[0].ranges)
     shown += " " + source->object_name(range.begin, EventKind::kRead) + "+" +
@@ -84,6 +86,9 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"T0|barrier_leave(B)|1\n", "barrier-leave  T0 B 0 @1"},
         Row{"T0|sem_post(S)|1\n", "semaphore-post  T0 S 0 @1"},
         Row{"T0|sem_wait(S)|1\n", "semaphore-wait  T0 S 0 @1"},
+        Row{"T0|sem_init(S,3)|1\n", "semaphore-init  T0 S 3 0 @1"},
+        Row{"T0|sem_init(0x10,?)|1\n", "semaphore-init  T0 0x10 ? 0 @1"},
+        Row{"T0|sem_seen(S)|1\n", "semaphore-seen  T0 S 0 @1"},
         Row{"T0|once_done(O)|1\n", "once-done  T0 O 0 @1"},
         Row{"T0|once_seen(O)|1\n", "once-seen  T0 O 0 @1"},
         Row{"T0|alloc(0x1000:64)|1\n", "alloc  T0 0x1000 64 @1"},
@@ -123,6 +128,12 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"T0|region_begin(A,,B)|1",
             "line 1 (offset 0): malformed region: expected ranges such as 0x1000:16: "
             "'T0|region_begin(A,,B)|1'; skipped"},
+        Row{"T0|sem_init(S)|1",
+            "line 1 (offset 0): the tokens are missing, as in sem_init(S,1): 'T0|sem_init(S)|1'; "
+            "skipped"},
+        Row{"T0|sem_init(S,4294967295)|1",
+            "line 1 (offset 0): the tokens are missing, as in sem_init(S,1): "
+            "'T0|sem_init(S,4294967295)|1'; skipped"},
         Row{"T0|r(0xffffffffffffffff:8)|1",
             "line 1 (offset 0): the operand ends beyond all addresses: "
             "'T0|r(0xffffffffffffffff:8)|1'; skipped"},

@@ -105,6 +105,14 @@ void TextWriter::append_object(const Event& event, std::string& out) {
   if (sized) out += ":", append_number(event.size, 10, out);
 }
 
+void TextWriter::append_tokens(uint32_t tokens, std::string& out) {
+  out += ',';
+  if (tokens == kUnknownTokens)
+    out += '?';
+  else
+    append_number(tokens, 10, out);
+}
+
 void TextWriter::append_range(const Range& range, std::string& out) {
   const uint64_t size = range.end - range.begin;
   if (is_named_address(NameSpace::kMemory, range.begin) && is_sized_name(size)) {
@@ -143,6 +151,7 @@ void TextWriter::append(const Event& event, std::span<const Range> ranges, std::
   } else if (has_address(event.kind) &&
              !(event.kind == EventKind::kFunctionEntry && event.address == 0)) {
     append_object(event, out);
+    if (has_tokens(event.kind)) append_tokens(event.other, out);
   }
   close_line(event, out);
 }

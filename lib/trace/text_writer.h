@@ -37,6 +37,7 @@ class TextWriter {
   void open_line(const Event& event, std::string_view operation, std::string& out);
   void close_line(const Event& event, std::string& out);
   void append_object(const Event& event, std::string& out);
+  void append_tokens(uint32_t tokens, std::string& out);
   void append_range(const Range& range, std::string& out);
   const std::string& thread(ThreadId thread);
   const std::string& location(SiteId site);

@@ -82,6 +82,9 @@ inline WholeEvent random_event(Random& random, ThreadId thread, uint32_t threads
       (access && random.chance(0.1))) {
     event.order = static_cast<MemoryOrder>(1 + random.below(6));
   }
+  if (has_tokens(event.kind))
+    event.other =
+        random.chance(0.2) ? kUnknownTokens : static_cast<uint32_t>(random.next() >> 32) >> 1;
   if (names_thread(event.kind)) event.other = static_cast<uint32_t>(random.below(threads));
   if (is_region(event.kind)) {
     event.size = random.below(4);

@@ -91,7 +91,9 @@ void on_wait(Thread* self, Address pc, Address condition);
 void on_barrier_init(Thread* self, Address pc, Address barrier, uint32_t count);
 void on_barrier_enter(Thread* self, Address pc, Address barrier);
 void on_barrier_leave(Thread* self, Address pc, Address barrier);
-// Only if all its users are in this process. Weak, like `seen`: the count was read.
+// Unknown tokens: other processes use it too. What was posted to it stays posted. Weak, like
+// `seen`: the count was read.
+inline constexpr uint32_t kUnknownTokens = ~0U;
 void on_semaphore_init(Thread* self, Address pc, Address semaphore, uint32_t tokens);
 void on_semaphore_seen(Thread* self, Address pc, Address semaphore);
 void on_semaphore_post(Thread* self, Address pc, Address semaphore);

@@ -4,6 +4,7 @@
 // the program's operation, so that clocks change in the order of the values.
 #pragma once
 
+#include "lib/order/semaphore.h"
 #include "runtime/common/segment_map.h"
 #include "runtime/detect/threads.h"
 
@@ -38,21 +39,6 @@ struct BarrierState {
   Clock clocks[kBarrierPhases];
 };
 
-inline constexpr size_t kRecentPosts = 8;
-
-struct SemaphorePost {
-  Clock clock;  // empty: no post yet
-  uint32_t slot = 0;
-  uint32_t tick = 0;
-};
-
-struct SemaphoreState {
-  int64_t tokens = 0;  // remaining; below 0: posts were not reported, the count is unknown
-  uint64_t posted = 0;
-  SemaphorePost posts[kRecentPosts];
-  Clock older;  // of earlier posts, and of the initialisation
-};
-
 struct SyncObject {
   Address address = 0;
   SyncKind kind = SyncKind::kLock;
@@ -63,7 +49,7 @@ struct SyncObject {
   uint32_t release_tick = ~0U;
   uint64_t heads = 0;  // atomics: threads with active release sequences, by thread number modulo 64
   BarrierState* barrier = nullptr;
-  SemaphoreState* semaphore = nullptr;  // if its tokens are known (semaphores.cc)
+  order::SemaphoreOrder<Clock>* semaphore = nullptr;  // if it was initialised in our sight
 };
 
 struct SyncShard {

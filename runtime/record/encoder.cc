@@ -191,6 +191,7 @@ void ChunkEncoder::put_event(SiteSlot* slot, const TraceEvent& event) {
   } else if (!is_bare(event.kind)) {
     at = put_varint(at, zigzag(event.address - slot->predicted()));
     slot->saw(event.address);
+    if (event.kind == DHT_SEMAPHORE_INIT) at = put_varint(at, event.tokens);
   }
   follow(slot);
   const auto length = static_cast<uint64_t>(at - body);

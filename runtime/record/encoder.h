@@ -56,6 +56,7 @@ struct TraceEvent {
   uint64_t size = 1;
   uint64_t address = 0;  // or the module of a region
   uint32_t other_tid = 0;
+  uint32_t tokens = 0;   // of a semaphore
   bool earlier = false;  // an access that belongs before the last written event
   const TraceRange* ranges = nullptr;
   size_t range_count = 0;

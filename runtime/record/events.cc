@@ -57,7 +57,30 @@ void on_barrier_leave(Thread* self, Address pc, Address barrier) {
 void on_semaphore_post(Thread* self, Address pc, Address semaphore) {
   record_event(self, pc, {.kind = DHT_SEMAPHORE_POST, .address = semaphore});
 }
+
+namespace {
+
+bool
+    counts_unsure;  // some wait is not in the trace: the tokens of a semaphore are one less or more
+
+void record_tokens(Thread* self, Address pc, Address semaphore, uint32_t tokens) {
+  record_event(self, pc, {.kind = DHT_SEMAPHORE_INIT, .address = semaphore, .tokens = tokens});
+}
+
+}  // namespace
+
+void semaphore_wait_was_unseen() { __atomic_store_n(&counts_unsure, true, __ATOMIC_RELAXED); }
+
+void on_semaphore_init(Thread* self, Address pc, Address semaphore, uint32_t tokens) {
+  record_tokens(self, pc, semaphore, tokens);
+}
+void on_semaphore_seen(Thread* self, Address pc, Address semaphore) {
+  record_event(self, pc, {.kind = DHT_SEMAPHORE_SEEN, .address = semaphore});
+}
 void on_semaphore_wait(Thread* self, Address pc, Address semaphore) {
+  if (is_left_out(*self, pc)) return semaphore_wait_was_unseen();
+  if (__atomic_load_n(&counts_unsure, __ATOMIC_RELAXED))
+    record_tokens(self, pc, semaphore, DHT_UNKNOWN_TOKENS);
   record_event(self, pc, {.kind = DHT_SEMAPHORE_WAIT, .address = semaphore});
 }
 void on_once_done(Thread* self, Address pc, Address once) {

@@ -88,9 +88,13 @@ SiteSlot* Writing::site(Address pc) {
   return encoder.define(pc, module->id, pc - 1 - module->base);
 }
 
+bool is_left_out(const Thread& self, Address pc) {
+  return self.ignore_sync != 0 || is_pool_code(pc);
+}
+
 void record_event(Thread* self, Address pc, TraceEvent event) {
-  if ((self->ignore_sync != 0 || is_pool_code(pc)) && event.kind != DHT_ALLOC &&
-      event.kind != DHT_FREE && event.kind != DHT_FORK && event.kind != DHT_JOIN)
+  if (is_left_out(*self, pc) && event.kind != DHT_ALLOC && event.kind != DHT_FREE &&
+      event.kind != DHT_FORK && event.kind != DHT_JOIN)
     return;
   const size_t bytes = event.range_count == 0 ? ChunkEncoder::kLongest
                                               : ChunkEncoder::region_bytes(event.range_count);

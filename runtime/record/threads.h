@@ -52,6 +52,8 @@ void put_stamped(Thread& self, SiteSlot* slot, TraceEvent event);
 
 // Writes a stamped event with a new stamp. For an acquire, the real operation is complete; for a
 // release, it has not started.
+// Synchronisation that is ignored by request, or within a modelled library.
+bool is_left_out(const Thread& self, Address pc);
 void record_event(Thread* self, Address pc, TraceEvent event);
 
 void find_own_stack(Thread& self);

@@ -153,8 +153,9 @@ INTERCEPT(int, sem_clockwait, (sem_t * semaphore, clockid_t clock, const timespe
 
 INTERCEPT(int, sem_init, (sem_t * semaphore, int shared, unsigned tokens)) {
   const int result = REAL(sem_init)(semaphore, shared, tokens);
-  if (result == 0 && shared == 0 && self() != nullptr)
-    on_semaphore_init(self(), CALLER, address_of(semaphore), tokens);
+  // Other processes may post and wait, too.
+  if (result == 0 && self() != nullptr)
+    on_semaphore_init(self(), CALLER, address_of(semaphore), shared == 0 ? tokens : kUnknownTokens);
   return result;
 }
 

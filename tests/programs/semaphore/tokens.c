@@ -1,6 +1,5 @@
-// build: both=no
 // Two tokens let two threads in: that one left before the other came orders nothing. With one token
-// it does. (A trace does not say how many there were: there every earlier post orders.)
+// it does.
 #include <semaphore.h>
 
 #include "program.h"

@@ -195,7 +195,7 @@ class Workload {
         DHT_FORK,          DHT_JOIN,           DHT_ALLOC,
         DHT_FREE,          DHT_REGION_BEGIN,   DHT_REGION_END,
         DHT_BARRIER_ENTER, DHT_HAPPENS_BEFORE, DHT_SEMAPHORE_WAIT,
-        DHT_ONCE_SEEN};
+        DHT_ONCE_SEEN,     DHT_SEMAPHORE_INIT, DHT_SEMAPHORE_SEEN};
     const uint32_t kind = kKinds[below(std::size(kKinds))];
     const uint64_t pc = some_pc();
     const bool region = kind == DHT_REGION_BEGIN || kind == DHT_REGION_END;
@@ -219,6 +219,9 @@ class Workload {
       if (region) event.size = ranges.size();
       if (kind != DHT_FENCE && !thread) event.address = out.address = random_() >> below(60);
       if (thread) event.other = out.other_tid = static_cast<uint32_t>(below(1000));
+      if (kind == DHT_SEMAPHORE_INIT)
+        event.other = out.tokens =
+            below(4) == 0 ? DHT_UNKNOWN_TOKENS : static_cast<uint32_t>(below(1u << 31));
       out.order = static_cast<uint32_t>(below(7));
       event.order = static_cast<trace::MemoryOrder>(out.order);
       out.stamp = below(5) == 0 ? 0 : stamp_ += 1 + below(300);
