@@ -244,6 +244,7 @@ Result<recording::RecordingInfo> record_clean(ProcArguments& arguments) {
     fs::remove_all(arguments.recording, failed);
     if (failed) return info;
     std::fputs("deadheat: the run failed by itself: it is recorded once more\n", stderr);
+    arguments.failed_recordings++;
   }
 }
 
@@ -257,6 +258,7 @@ int run_check(ProcArguments& arguments) {
   auto info = record_clean(arguments);
   if (!info) return fail_unrecorded(arguments.recording, info.error());
   if (info->status != 0 || info->signal != 0) {
+    arguments.failed_recordings = 0;  // as it does, as far as is known
     show_streams(arguments.recording);
     if (info->status == 126 || info->status == 127) return info->status;
     std::fputs(

@@ -29,8 +29,9 @@ struct ProcArguments {
   int undisturbed = 4, jobs = 0, depth = 1;
   uint64_t branches = 0;
   double time_s = 0;
-  TimeBudget time{0};    // running since the start of the command
-  bool cut_off = false;  // the recording, because the time is limited
+  TimeBudget time{0};            // running since the start of the command
+  bool cut_off = false;          // the recording, because the time is limited
+  size_t failed_recordings = 0;  // by themselves, before one that did not fail
   std::vector<std::string> checkers, beside;
   uint32_t most_memory_mb = 0;  // 0: half of the machine's
   bool verbose = false, restart = false;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 #include <map>
@@ -20,6 +21,7 @@
 #include "lib/pipeline/stop_signals.h"
 #include "lib/process/findings/findings.h"
 #include "lib/process/recording/recording_check.h"
+#include "lib/process/trials/comparison.h"
 
 namespace deadheat::apps {
 namespace {
@@ -46,6 +48,36 @@ struct OutcomeCounts {
   size_t of[4] = {}, tried = 0;
 };
 
+// Failures that undisturbed runs did not have, and that no harmful order explains: of each one
+// branch.
+std::vector<const trials::BranchResult*> unexplained(const trials::Validation& validation) {
+  std::vector<const trials::BranchResult*> left;
+  const auto explained = [&](const trials::BranchResult& failed) {
+    return std::any_of(validation.results.begin(), validation.results.end(),
+                       [&](const trials::BranchResult& one) {
+                         return one.ran && one.harmful() &&
+                                trials::has_in_common(one.differences, failed.unexplained);
+                       });
+  };
+  const auto listed = [&](const trials::BranchResult& failed) {
+    return std::any_of(left.begin(), left.end(), [&](const trials::BranchResult* one) {
+      return trials::has_in_common(one->unexplained, failed.unexplained);
+    });
+  };
+  for (const trials::BranchResult& result : validation.results)
+    if (result.ran && !result.unexplained.empty() && !explained(result) && !listed(result))
+      left.push_back(&result);
+  return left;
+}
+
+// Runs that failed although nobody disturbed them, if no harmful order was found.
+size_t failed_by_themselves(const trials::Validation& validation, const ProcArguments& arguments) {
+  const bool any =
+      std::any_of(validation.results.begin(), validation.results.end(),
+                  [](const trials::BranchResult& one) { return one.ran && one.harmful(); });
+  return any ? 0 : arguments.failed_recordings + validation.references.failed_undisturbed;
+}
+
 model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Validation& validation,
                             const ProcArguments& arguments) {
   model::FindingsFile file;
@@ -58,6 +90,14 @@ model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Valida
   origin.problems.insert(origin.problems.end(), validation.problems.begin(),
                          validation.problems.end());
   const OutcomeCounts counts(validation);
+  const auto failures = unexplained(validation);
+  for (const trials::BranchResult* one : failures)
+    origin.problems.push_back(
+        one->unexplained.front().consequence.detail +
+        " in both orders of two calls, and in no undisturbed run" +
+        (one->folder.empty()
+             ? ""
+             : ": deadheat proc replay " + shell_quoted(std::vector<std::string>{one->folder})));
   origin.counters = {
       {"events", looked.recording.events().size(), "events in the recording", false},
       {"branches", counts.tried, "orders were tried", false},
@@ -70,6 +110,11 @@ model::FindingsFile to_file(const trials::LookedAt& looked, const trials::Valida
        true},
       {"not_compared", validation.not_compared,
        "orders failed, without a comparison with the recorded one: no time left", true, true},
+      {"unexplained", failures.size(),
+       "failures that no undisturbed run has came in both orders: their cause was not found", true,
+       true},
+      {"failed_by_itself", failed_by_themselves(validation, arguments),
+       "runs failed though undisturbed, and no order was found that causes it", true, true},
       {"cut_off", arguments.cut_off ? 1u : 0u, "recording was cut off: no time left", true, true},
       {"not_looked", validation.not_looked, "executions were not looked at again: no time left",
        true, true},

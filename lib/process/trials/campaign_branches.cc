@@ -1,5 +1,7 @@
 // Handles a branch after its run.
+#include <algorithm>
 #include <filesystem>
+#include <iterator>
 
 #include "lib/base/file.h"
 #include "lib/process/races/branch_json.h"
@@ -10,6 +12,17 @@
 namespace deadheat::process::trials {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// The command's own end, or a checker's word. Output, files and what parts of the command made of
+// their errors may well differ from run to run.
+bool is_failed_end(const judge::Difference& one) {
+  if (one.consequence.kind == model::ConsequenceKind::kExitStatus) return one.object.empty();
+  return one.consequence.kind > model::ConsequenceKind::kExitStatus;
+}
+
+}  // namespace
 
 // Stores the whole execution as a separate recording, with the original start.
 Status Campaign::keep_recording(const Active& active, const replay::RunReport& report) const {
@@ -272,6 +285,8 @@ Status Campaign::decided(size_t index) {
   });
   compared_.erase(judge::what_broke(result.differences));
   counted_.harmful -= was_harmful;
+  if (was_harmful && comparison.fails_as_recorded())
+    std::ranges::copy_if(result.differences, std::back_inserter(result.unexplained), is_failed_end);
   result.differences.clear();
   result.why +=
       comparison.fails_as_recorded() ? ": not by the order" : ": the order alone does not decide";

@@ -47,6 +47,8 @@ KeptResult result_from_json(const json& from) {
   result.outcome = *outcome;
   result.why = recording::bytes_from_json(from.at("why"));
   result.differences = differences_from_json(from.at("differences"));
+  if (from.contains("unexplained"))
+    result.unexplained = differences_from_json(from.at("unexplained"));
   result.repeated = from.at("repeated");
   result.compared = from.at("compared");
   result.folder = recording::bytes_from_json(from.at("folder"));
@@ -115,6 +117,7 @@ Status KeptResults::add(const races::Branch& branch, const KeptResult& result) {
                      {"outcome", model::name(result.outcome)},
                      {"why", recording::bytes_to_json(result.why)},
                      {"differences", differences_to_json(result.differences)},
+                     {"unexplained", differences_to_json(result.unexplained)},
                      {"repeated", result.repeated},
                      {"compared", result.compared},
                      {"folder", recording::bytes_to_json(result.folder)},

@@ -24,6 +24,9 @@ struct KeptResult {
   model::Outcome outcome = model::Outcome::kDivergedUncontrolled;
   std::string why;  // for a divergence, or for the result of a comparison
   std::vector<judge::Difference> differences;
+  // What it broke, as no undisturbed run did, and the recorded order broke too: the order is not
+  // the cause, and nobody knows what is.
+  std::vector<judge::Difference> unexplained;
   bool repeated = false;  // the second run failed in the same way
   bool compared = false;  // with the recorded order (trials/comparison.h)
   // Name below the folder of the branches; empty: nothing was stored. Harmful results have

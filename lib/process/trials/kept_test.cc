@@ -46,6 +46,7 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
     const KeptResult result{model::Outcome::kRace,
                             "why\xff",
                             {{{ConsequenceKind::kExitStatus, "exit status 3"}, "/a\xfe"}},
+                            {{{ConsequenceKind::kCrash, "SIGSEGV"}, "/b"}},
                             true,
                             true,
                             "run4",
@@ -66,6 +67,8 @@ TEST_F(Kept, IsFoundAgainUnderItsKeyAlone) {
   ASSERT_EQ(found->differences.size(), 1u);
   EXPECT_EQ(found->differences[0].consequence.kind, ConsequenceKind::kExitStatus);
   EXPECT_EQ(found->differences[0].object, "/a\xfe");
+  ASSERT_EQ(found->unexplained.size(), 1u);
+  EXPECT_EQ(found->unexplained[0].consequence.detail, "SIGSEGV");
   EXPECT_TRUE(found->repeated);
   EXPECT_EQ(found->folder, "run4");
   EXPECT_EQ(found->live_from, 77u);
