@@ -141,8 +141,7 @@ void note_not_done(pipeline::Found& found) {
   Counters& counters = found.file.origins.back().counters;
   if (!found.not_done.empty())
     counters.push_back({"search_not_done", found.not_done.size(),
-                        "steps of the search were not done: " + join(found.not_done, ", "), true,
-                        true});
+                        "steps of the search left out: " + join(found.not_done, ", "), true, true});
   if (found.stopped)
     counters.push_back({"not_decided", found.file.findings.size(),
                         "candidates were not tried: stopped", true, true});

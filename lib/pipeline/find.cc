@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 
 #include "lib/base/find_program.h"
@@ -104,6 +105,12 @@ class Finder {
     if (first) {
       out_.timed_out = end->cut;
       out_.status = end->cut ? 0 : end->status;
+      if (end->cut && !StopSignals::stopped()) {
+        char text[80];
+        std::snprintf(text, sizeof text, "the program had not ended after %.1f s and was stopped",
+                      end->seconds);
+        out_.not_done.emplace_back(text);
+      }
     }
     if (detecting.started()) {
       out_.built_in_suppressions = detecting.findings().built_in_suppressions();

@@ -124,6 +124,7 @@ EXPORTED void __tsan_destroy_fiber(void* fiber) {
 // happens before what the other fiber does afterwards.
 EXPORTED void __tsan_switch_to_fiber(void* to, unsigned flags) {
   constexpr unsigned kNoSync = 1;
+  deadheat::runtime::local.fiber_announced = true;
   Fiber* const from = own_fiber();
   auto* const fiber = static_cast<Fiber*>(to);
   if (self() == nullptr || from == nullptr || fiber == from) return;

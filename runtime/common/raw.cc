@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "runtime/common/intercept/descriptors.h"
+#include "runtime/common/intercept/interceptor.h"
+#include "runtime/common/intercept/unseen_threads.h"
 #include "runtime/common/modules.h"
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
@@ -175,6 +177,14 @@ void common_counters(CounterEntry* out) {
        "loaded modules beyond the first 4096: their code counts as being in no file", true},
       {"descriptors_not_followed", descriptors_not_followed(),
        "uses of descriptors from 65536 on, which give no order", true},
+      {"threads_unseen", unseen_thread_starts(),
+       "starts of threads by other means than pthread_create (timers, asynchronous I/O, clone): "
+       "what those do is not looked at",
+       true},
+      {"fibers_not_announced", unannounced_switches(),
+       "switches to fibers that the program did not announce: two fibers of one thread are in its "
+       "order",
+       true},
   };
   memcpy(out, all, sizeof all);
 }

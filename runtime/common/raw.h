@@ -27,7 +27,7 @@ struct CounterEntry {
 void raw_end_line(Text& line, uint64_t races, const CounterEntry* counters, size_t count);
 
 // Losses in the parts that all modes share; each mode writes these with its own counters.
-inline constexpr size_t kCommonCounters = 3;
+inline constexpr size_t kCommonCounters = 5;
 void common_counters(CounterEntry* out);
 void count_line_cut();  // a line was written without a part that did not fit
 

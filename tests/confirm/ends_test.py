@@ -78,6 +78,9 @@ class Time(Case):
                 self.assertLess(time.monotonic() - begin, 40, errors)  # it was minutes
                 self.assertIn(status, (0, 66) if findings else (0,), errors)
                 self.assertEqual(len(self.findings()), findings, out + errors)
+                self.assertRegex(out, r"the program had not ended after \d+\.\d s and was stopped")
+        status, out, errors = self.tool("check", "--time", "5", "--fail-on", "incomplete", "./stays")
+        self.assertEqual(status, 75, out + errors)
 
     def test_a_run_that_shows_nothing_is_not_the_last(self):
         self.build("stays", "-DSAFE")

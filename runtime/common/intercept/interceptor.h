@@ -50,11 +50,13 @@ struct Local {
   uint32_t destructor_rounds = 0;  // remaining rounds of TLS destruction
   OnceCall* once = nullptr;
   uint32_t pending_signals = 0;
+  bool fiber_announced = false;           // the next switch of stacks
   const pthread_mutex_t* robust[8] = {};  // held; any further ones are not tracked
 };
 extern __thread Local local __attribute__((tls_model("initial-exec")));
 
 uint32_t own_kernel_id();
+uint64_t unannounced_switches();  // of stacks, by swapcontext
 // The thread ends: the next owner of what it holds is ordered after it.
 void leave_robust_mutexes(Thread* thread);
 void leave_fibers();  // the thread is about to end: it returns to its own fiber

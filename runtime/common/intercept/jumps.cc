@@ -5,6 +5,7 @@
 //
 // C++ exceptions need nothing: compilers call the exit hooks on that path too.
 #include <setjmp.h>
+#include <ucontext.h>
 
 #include "runtime/common/intercept/interceptor.h"
 #include "runtime/common/intercept/signals.h"
@@ -12,6 +13,8 @@
 namespace deadheat::runtime {
 
 namespace {
+
+uint64_t unannounced;
 
 constexpr size_t kStackPointer = 6;  // index in the buffer
 
@@ -35,6 +38,16 @@ Address target_of(const __jmp_buf_tag* buffer) {
 
 // Modes without a call stack have nothing to do.
 [[gnu::weak]] void on_jump(Thread*, const Address*, const Address*) {}
+
+uint64_t unannounced_switches() { return __atomic_load_n(&unannounced, __ATOMIC_RELAXED); }
+
+// A fiber that nobody announces is code of the thread that runs it: this hides its races with
+// other fibers of that thread.
+INTERCEPT(int, swapcontext, (ucontext_t * from, const ucontext_t* to)) {
+  if (!local.fiber_announced) __atomic_fetch_add(&unannounced, 1, __ATOMIC_RELAXED);
+  local.fiber_announced = false;
+  return REAL(swapcontext)(from, to);
+}
 
 INTERCEPT(void, longjmp, (__jmp_buf_tag * buffer, int value)) {
   will_jump(buffer);

@@ -13,7 +13,7 @@ namespace deadheat::runtime {
 
 namespace {
 
-bool unseen;
+uint64_t starts;
 
 void looks_at(const sigevent* event) {
   if (event != nullptr && event->sigev_notify == SIGEV_THREAD) thread_is_unseen();
@@ -21,8 +21,9 @@ void looks_at(const sigevent* event) {
 
 }  // namespace
 
-void thread_is_unseen() { __atomic_store_n(&unseen, true, __ATOMIC_RELAXED); }
-bool has_unseen_threads() { return __atomic_load_n(&unseen, __ATOMIC_RELAXED); }
+void thread_is_unseen() { __atomic_fetch_add(&starts, 1, __ATOMIC_RELAXED); }
+bool has_unseen_threads() { return unseen_thread_starts() != 0; }
+uint64_t unseen_thread_starts() { return __atomic_load_n(&starts, __ATOMIC_RELAXED); }
 
 INTERCEPT(int, timer_create, (clockid_t clock, sigevent* event, timer_t* timer)) {
   looks_at(event);

@@ -3,9 +3,12 @@
 // them: what they do to synchronise is missed, for as long as the process lives.
 #pragma once
 
+#include <stdint.h>
+
 namespace deadheat::runtime {
 
 void thread_is_unseen();    // one will exist
 bool has_unseen_threads();  // one may exist, or have existed
+uint64_t unseen_thread_starts();
 
 }  // namespace deadheat::runtime

@@ -84,6 +84,9 @@ class Proof(unittest.TestCase):
                            ("terminal", "the kernel's terminal code")):
             with self.subTest(way=way):
                 self.assertEqual(self.proofs(arguments=[way]), {("partial_happens_before", words)})
+                with open(os.path.join(self.work, "found.json"), encoding="utf-8") as file:
+                    counters = {one["name"]: one["value"] for one in json.load(file)["origins"][0]["counters"]}
+                self.assertEqual(counters.get("threads_unseen", 0) > 0, way != "terminal", counters)
 
     def test_inline_assembly_may_have_ordered(self):
         lock = os.path.join(HERE, "../../programs/mutex/assembly.c")
