@@ -82,8 +82,9 @@ struct Event {
   EventKind kind = EventKind::kRead;
   MemoryOrder order = MemoryOrder::kPlain;
   bool stamped = true;  // its position among other threads' events was observed
-  uint32_t other = 0;   // fork, join: the other thread; regions: index of its first range in the
-                       // Batch; semaphore init: its tokens
+  // Fork, join: the other thread; regions: index of its first range in the Batch; semaphore init:
+  // its tokens.
+  uint32_t other = 0;
 
   friend bool operator==(const Event&, const Event&) = default;
 };

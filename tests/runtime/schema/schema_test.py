@@ -112,7 +112,7 @@ class Schema(unittest.TestCase):
         self.assertEqual({one["waits"] for one in stuck["threads"]}, {"join", "lock"})
 
     def test_the_page_names_the_counters_of_the_scheduler(self):
-        common = {"report_lines_cut", "modules_not_kept", "descriptors_not_followed"}
+        common = {"report_lines_cut", "modules_not_kept", "descriptors_not_followed", "threads_unseen", "fibers_not_announced"}
         written = {one["name"] for one in self.lines("race", "strategy serial", "seed 3")[-1]["counters"]}
         with open(os.path.join(ROOT, "abi/trial.md"), encoding="utf-8") as file:
             text = re.search(r"The counters of its `end`: (.*?)\n\n", file.read(), re.S).group(1)
