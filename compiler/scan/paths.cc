@@ -115,15 +115,21 @@ LocationList Paths::locations(PathId id) {
   // A set, not a list: what is stored at a thousand places is mostly the same.
   Set found;
   const Path path = paths_[id];
+  // A pool of objects is closed under steps: a step from all of them is to all of them.
+  constexpr size_t kWide = 1000;
+  if (path.kind == PathKind::kField || path.kind == PathKind::kElement)
+    if (const LocationList from = locations(path.from); from.size() > kWide)
+      return locations_.try_emplace(id, from).first->second;
   if (id == kNoPath) {
   } else if (path.kind == PathKind::kRoot) {
     found = points_to_.of(path.value);
   } else {
+    llvm::DenseSet<Node> loaded;
     for (const Location one : locations(path.from)) {
       if (path.kind == PathKind::kElement) {
         found.set(one);
       } else if (path.kind == PathKind::kLoad) {
-        found |= points_to_.stored_at(one);
+        if (loaded.insert(points_to_.stored_set(one)).second) found |= points_to_.stored_at(one);
       } else if (const auto at = points_to_.locations().step(one, path.offset, 0)) {
         found.set(*at);
       }
