@@ -55,7 +55,7 @@ void PairFinder::index_roots() {
     if (!roots_of_[context.function].insert(context.root).second) continue;
     for (const LocationList list : summary.signals)
       if (known.insert({context.root, list}).second)
-        signals_[context.root].insert(list.begin(), list.end());
+        for (const Location one : list) signals_[context.root].set(one);
     barriers_[context.root].insert(summary.barriers.begin(), summary.barriers.end());
     if (spins.empty()) continue;
     for (const AccessPoint& point : summary.accesses)
@@ -63,7 +63,7 @@ void PairFinder::index_roots() {
         if (spun.insert({context.root, points_to_.set_of(point.access.pointer)}).second) {
           Set met = points_to_.of(point.access.pointer);
           met &= spins;
-          signals_[context.root].insert(met.begin(), met.end());
+          signals_[context.root] |= met;
         }
   }
 }

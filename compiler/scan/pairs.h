@@ -147,6 +147,7 @@ class PairFinder {
   llvm::DenseMap<uint64_t, Guard> lock_guards_;
   llvm::DenseMap<uint64_t, Together> together_;
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
+  mutable std::map<std::pair<LocationList, size_t>, std::vector<Location>> met_;  // of a list
   mutable llvm::DenseMap<ObjectId, bool> unique_;  // what is_unique has answered
   // A way may stand for contexts of several functions: the one that a pair shows is its own.
   std::map<std::pair<size_t, const llvm::Function*>, size_t> context_of_;
@@ -159,7 +160,8 @@ class PairFinder {
   llvm::DenseSet<Node> wide_sets_;
   std::vector<bool> wide_objects_;  // that those may mean
   llvm::DenseMap<Node, bool> touches_wide_, touches_heap_;
-  std::vector<std::set<Location>> signals_, barriers_;  // by root
+  std::vector<Set> signals_;  // by root
+  std::vector<std::set<Location>> barriers_;
   std::map<const llvm::Function*, std::set<size_t>> roots_of_;
   uint64_t checks_ = 0, capped_ = 0, own_ = 0, handed_ = 0, same_site_ = 0, dropped_ = 0,
            objects_left_ = 0, alike_not_listed_ = 0, wide_accesses_ = 0;
