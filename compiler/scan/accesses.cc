@@ -18,11 +18,13 @@ AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths)
 void AccessFinder::close(std::set<ObjectId>& objects) {
   const Locations& locations = points_to_.locations();
   std::vector<ObjectId> work(objects.begin(), objects.end());
+  llvm::DenseSet<Node> looked;
   Set seen;  // many parts hold the same: each location is looked at once
   while (!work.empty()) {
     const ObjectId id = work.back();
     work.pop_back();
     for (const auto& [offset, part] : locations.object(id).parts) {
+      if (!looked.insert(points_to_.stored_set(part)).second) continue;
       Set fresh = points_to_.stored_at(part);
       fresh.intersectWithComplement(seen);
       seen |= fresh;
@@ -97,25 +99,40 @@ void AccessFinder::find_exposed() {
   }
 }
 
-bool AccessFinder::touches_exposed(const llvm::Value* pointer) {
+bool AccessFinder::touches_exposed(const llvm::Value* pointer) { return places(pointer).exposed; }
+
+const AccessFinder::Places& AccessFinder::places(const llvm::Value* pointer) {
+  const auto [entry, fresh] = places_.try_emplace(points_to_.set_of(pointer));
+  Places& out = entry->second;
+  if (!fresh) return out;
   const Locations& locations = points_to_.locations();
-  for (const Location location : points_to_.of(pointer))
-    if (is_exposed(locations.object_of(location)) ||
-        locations.of(location).kind == ObjectKind::kExternal)
-      return true;
-  return false;
+  for (const Location location : points_to_.of(pointer)) {
+    const Object& object = locations.of(location);
+    const ObjectId id = locations.object_of(location);
+    const bool escaped = escapes(id);
+    out.any = true;
+    out.constant &= object.constant || object.kind == ObjectKind::kFunction;
+    out.local &= object.kind == ObjectKind::kThreadLocal && !escaped;
+    out.hidden &= !escaped;
+    out.exposed |= is_exposed(id) || object.kind == ObjectKind::kExternal;
+  }
+  return out;
 }
 
 void AccessFinder::assume_fresh(const llvm::Value* pointer) {
+  if (!assumed_sets_.insert(points_to_.set_of(pointer)).second) return;
+  assumed_.clear();
   for (const Location location : points_to_.of(pointer))
     assumed_fresh_.insert(points_to_.locations().object_of(location));
 }
 
 bool AccessFinder::touches_assumed(const llvm::Value* pointer) {
   if (assumed_fresh_.empty()) return false;
+  const auto [entry, fresh] = assumed_.try_emplace(points_to_.set_of(pointer), false);
+  if (!fresh) return entry->second;
   for (const Location location : points_to_.of(pointer))
-    if (assumed_fresh_.contains(points_to_.locations().object_of(location))) return true;
-  return false;
+    entry->second |= assumed_fresh_.contains(points_to_.locations().object_of(location));
+  return entry->second;
 }
 
 bool AccessFinder::argument_leaks(const llvm::Function& function, unsigned number) {
@@ -211,23 +228,14 @@ bool AccessFinder::is_fresh(const llvm::Value* value, const llvm::Instruction* a
 
 // Whether no other thread can conflict with this access, whatever the context.
 Proof AccessFinder::judge(Access& access) {
-  const Locations& locations = points_to_.locations();
-  bool constant = true, local = true, hidden = true, any = false;
-  for (const Location location : points_to_.of(access.pointer)) {
-    const Object& object = locations.of(location);
-    any = true;
-    const bool escaped = escapes(locations.object_of(location));
-    constant &= object.constant || object.kind == ObjectKind::kFunction;
-    local &= object.kind == ObjectKind::kThreadLocal && !escaped;
-    hidden &= !escaped;
-  }
-  if (!any) {
+  const Places known = places(access.pointer);
+  if (!known.any) {
     ++nowhere_;
     return Proof::kNone;
   }
-  if (constant) return Proof::kConstant;
-  if (local) return Proof::kThreadLocal;
-  if (hidden) return Proof::kNeverEscapes;
+  if (known.constant) return Proof::kConstant;
+  if (known.local) return Proof::kThreadLocal;
+  if (known.hidden) return Proof::kNeverEscapes;
   return is_fresh(access.pointer, access.instruction, access.fresh_argument) ? Proof::kFresh
                                                                              : Proof::kNone;
 }

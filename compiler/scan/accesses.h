@@ -68,6 +68,11 @@ class AccessFinder {
            uint64_t size, std::vector<Access>& out, bool sync = false);
   void add_call(const llvm::CallBase& call, std::vector<Access>& out);
   Proof judge(Access& access);
+  // What holds of all places that a pointer may mean, asked once for each set of places.
+  struct Places {
+    bool any = false, constant = true, local = true, hidden = true, exposed = false;
+  };
+  const Places& places(const llvm::Value* pointer);
 
   PointsTo& points_to_;
   Paths& paths_;
@@ -77,6 +82,9 @@ class AccessFinder {
   std::map<std::pair<const llvm::Function*, unsigned>, bool> argument_leaks_;
   std::map<const llvm::Instruction*, Proof> proofs_;
   std::map<const llvm::Function*, std::vector<Access>> found_;
+  llvm::DenseMap<Node, Places> places_;
+  llvm::DenseMap<Node, bool> assumed_;  // whether a set has a place that was assumed fresh
+  llvm::DenseSet<Node> assumed_sets_;
   uint64_t nowhere_ = 0;  // accesses through pointers about which nothing is known
 
  public:

@@ -2,8 +2,8 @@
 // result would tell no more than a coarser one. So when much work was done, nodes are merged that
 // are alike or that may mean very many places: what one of them may mean then all of them may. That
 // adds pointers and takes none away: no race is missed by it, and candidates are added. In the
-// limit all wide nodes are one, as in Steensgaard's analysis, which is linear. `pointers_merged`
-// counts; scan.recall runs all programs with no exact work at all.
+// limit all wide nodes are one (pool.cc). `pointers_merged` counts; scan.recall runs all programs
+// with no exact work at all.
 #include <algorithm>
 
 #include "compiler/scan/solver.h"
@@ -12,9 +12,9 @@ namespace deadheat::scan {
 namespace {
 
 constexpr size_t kWide = 128;     // places: nodes with fewer stay what they are at first
-constexpr size_t kWidest = 8192;  // where all that is wider becomes one first
+constexpr size_t kWidest = 2048;  // where all that is wider becomes one first
 constexpr int kMostCoarse = 5;
-constexpr uint64_t kPatience = 12;  // level 2 begins after so many times the work before level 1
+constexpr uint64_t kPatience = 3;  // level 2 begins after so many times the work before level 1
 
 }  // namespace
 
@@ -33,16 +33,13 @@ int Solver::coarseness() const {
 void Solver::merge_where_coarse(const std::vector<Node>& nodes) {
   const int level = coarseness();
   if (level == 0) return;
-  const size_t most = kWidest >> (2 * (level - 1));
-  Node widest = kNone;
+  const size_t most = level < 2 ? 0 : kWidest >> (2 * (level - 2));
   llvm::DenseMap<uint64_t, std::vector<Node>> alike;
   for (const Node node : nodes) {
     if (find(node) != node) continue;
     const size_t count = sets_[node].count();
     if (level > 1 && count > most) {
-      if (widest != kNone) waiting_.emplace_back(widest, node);
-      merged_wide_ += widest == kNone ? 0 : 1;
-      widest = node;
+      add_to_pool(node);
     } else if (count > (level > 2 ? kWide / 4 : kWide)) {
       alike[spread(static_cast<uint32_t>(count),
                    static_cast<uint32_t>(sets_[node].find_first() * 31 + sets_[node].find_last()))]

@@ -65,6 +65,7 @@ std::vector<Node> Solver::order_and_collapse() {
   for (const auto& [into, other] : found.members) unite(into, other);
   unite_waiting();
   merge_where_coarse(found.order);
+  close_pool();
   // A node that goes on may stand at a place that is not its best: that costs a wave.
   std::vector<Node> order;
   std::vector<bool> listed(parent_.size(), false);

@@ -34,8 +34,10 @@ uint64_t allocated_size(const llvm::CallBase& call) {
         i < call.arg_size() ? llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(i)) : nullptr;
     return value == nullptr ? 0 : value->getZExtValue();
   };
-  if (name == "malloc" || name.starts_with("_Znw") || name.starts_with("_Zna")) return constant(0);
+  if (name == "malloc" || name == "valloc" || name.starts_with("_Znw") || name.starts_with("_Zna"))
+    return constant(0);
   if (name == "calloc") return constant(0) * constant(1);
+  if (name == "aligned_alloc" || name == "memalign") return constant(1);
   // The program's own: pool_alloc(pool, 24), but not own_calloc(4, 24).
   uint64_t size = 0, numbers = 0;
   for (unsigned i = 0; i < call.arg_size(); ++i) {
@@ -74,6 +76,7 @@ void describe_block(Object& object, const llvm::CallBase& call, const llvm::Data
   object.size = allocated_size(call);
   if (!is_c(*call.getFunction())) return;  // containers and constructors name parts and bases
   llvm::StructType* type = named_type(call, layout);
+  if (type == nullptr && object.size > 0) type = declared_type(call);
   const uint64_t unit = type == nullptr ? 0 : layout.getTypeAllocSize(type).getFixedValue();
   if (unit == 0 || object.size % unit != 0) return;
   object.type = object.size == unit
@@ -163,7 +166,9 @@ std::optional<Location> Locations::at(ObjectId id, int64_t offset) {
     return std::nullopt;
   }
   if (object.type != nullptr && !object.exact) offset = first_element(object.type, offset, layout_);
-  if (object.parts.size() >= (object.type == nullptr ? kMostPartsUntyped : kMostParts) &&
+  const bool is_record =
+      object.type != nullptr || (object.size > 0 && object.size <= kLargestKnown);
+  if (object.parts.size() >= (is_record ? kMostParts : kMostPartsUntyped) &&
       !object.parts.contains(offset))
     offset = 0;
   const auto [entry, fresh] =

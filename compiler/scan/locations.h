@@ -88,8 +88,9 @@ class Locations {
     int64_t offset;
   };
   // Beyond: offset 0 represents the rest. A block of unknown type is usually a buffer, through
-  // which pointers walk.
+  // which pointers walk, unless it is small and of a known size: then it is a record.
   static constexpr size_t kMostParts = 500, kMostPartsUntyped = 24;
+  static constexpr uint64_t kLargestKnown = 1024;
 
   const llvm::DataLayout& layout_;
   std::vector<Object> objects_;
@@ -110,6 +111,8 @@ class Locations {
 
 // The only record that a function of C takes this value of its for, if there is one.
 llvm::StructType* taken_for(const llvm::Value& value);
+// What the variables that an allocated block goes into are declared to point to, if they agree.
+llvm::StructType* declared_type(const llvm::CallBase& call);
 // Whether it was written in C, and not in C++.
 bool is_c(const llvm::Function& function);
 // The offset with all array indices 0: elements of an array are one.

@@ -23,6 +23,7 @@ void Solver::unite_waiting() {
 
 // The two lists are sorted. What only `other` has must still see what only `into` has handled.
 void Solver::merge_complex(Node into, Node other) {
+  const bool pool = is_pool(into) || is_pool(other);
   const auto before = [](const Complex& a, const Complex& b) { return a.key() < b.key(); };
   Set unseen = done_[into];
   unseen.intersectWithComplement(done_[other]);
@@ -33,7 +34,11 @@ void Solver::merge_complex(Node into, Node other) {
     while (mine != complex_[into].end() && before(*mine, one)) both.push_back(*mine++);
     if (mine == complex_[into].end() || before(one, *mine)) {
       both.push_back(one);
-      if (!unseen.empty()) late_.emplace_back(one, unseen);
+      if (pool) {
+        late_.push_back({one, {}, true});
+      } else if (!unseen.empty()) {
+        late_.push_back({one, unseen, false});
+      }
     } else if (one.kind != Kind::kWatch) {
       waiting_.emplace_back(mine->other, one.other);
     }
@@ -47,7 +52,8 @@ void Solver::merge_complex(Node into, Node other) {
 
 // What `into` has handled stays handled: merging into a node that has much to do costs little.
 void Solver::merge(Node into, Node other) {
-  if (complex_[into].size() + edges_[into].size() < complex_[other].size() + edges_[other].size())
+  if (is_pool(other) || (!is_pool(into) && complex_[into].size() + edges_[into].size() <
+                                               complex_[other].size() + edges_[other].size()))
     std::swap(into, other);
   parent_[other] = into;
   ++merges_;

@@ -44,24 +44,27 @@ size_t PairFinder::add_way(size_t context, const AccessPoint& point,
 void PairFinder::index_roots() {
   signals_.resize(contexts_.roots().size());
   barriers_.resize(contexts_.roots().size());
-  std::set<Location> spins;
+  Set spins;
   for (const Context& context : contexts_.all())
     for (const AccessPoint& point : summaries_.of(context.function).accesses)
-      if (point.access.spins)
-        for (const Location location : points_to_.of(point.access.pointer)) spins.insert(location);
+      if (point.access.spins) spins |= points_to_.of(point.access.pointer);
   std::set<std::pair<size_t, LocationList>> known;
+  std::set<std::pair<size_t, Node>> spun;
   for (const Context& context : contexts_.all()) {
     const Summary& summary = summaries_.of(context.function);
     if (!roots_of_[context.function].insert(context.root).second) continue;
     for (const LocationList list : summary.signals)
       if (known.insert({context.root, list}).second)
-        signals_[context.root].insert(list.begin(), list.end());
+        for (const Location one : list) signals_[context.root].set(one);
     barriers_[context.root].insert(summary.barriers.begin(), summary.barriers.end());
     if (spins.empty()) continue;
     for (const AccessPoint& point : summary.accesses)
       if (model::is_write(point.access.kind))
-        for (const Location location : points_to_.of(point.access.pointer))
-          if (spins.contains(location)) signals_[context.root].insert(location);
+        if (spun.insert({context.root, points_to_.set_of(point.access.pointer)}).second) {
+          Set met = points_to_.of(point.access.pointer);
+          met &= spins;
+          signals_[context.root] |= met;
+        }
   }
 }
 
@@ -103,14 +106,15 @@ void PairFinder::collect() {
       if (first_of_kind) alike_.emplace_back();
       alike_[same->second].push_back(sites_.size() - 1);
       if (!first_of_kind) continue;
+      if (sites_.back().aliases > kManyPlaces) {
+        wide_.push_back(same->second);
+        note_wide(point.access.pointer);
+        continue;
+      }
       std::set<std::pair<ObjectId, int64_t>> places;
       for (const Location location : points_to_.of(point.access.pointer)) {
         const ObjectId object = locations.object_of(location);
-        if (!finder_.escapes(object) || locations.object(object).kind == ObjectKind::kFunction ||
-            locations.object(object).kind == ObjectKind::kThread)
-          continue;
-        if (locations.object(object).constant) continue;
-        places.insert({object, locations.offset_of(location)});
+        if (is_compared(object)) places.insert({object, locations.offset_of(location)});
       }
       for (const auto& [object, offset] : places) {
         std::vector<Use>& uses = uses_[object];
@@ -228,6 +232,7 @@ bool PairFinder::check(ObjectId object, size_t site_a, size_t site_b, int64_t of
 std::vector<Pair> PairFinder::find() {
   index_roots();
   collect();
+  collect_wide();
   std::vector<Pair> out;
   // The objects that half of the program touches come last: if the time ends, it ends there.
   std::vector<std::pair<size_t, ObjectId>> order;
@@ -253,8 +258,10 @@ std::vector<Pair> PairFinder::find() {
 }
 
 bool PairFinder::touches_heap(const llvm::Value* pointer) {
+  const auto [entry, fresh] = touches_heap_.try_emplace(points_to_.set_of(pointer), false);
+  if (!fresh) return entry->second;
   for (const Location one : points_to_.of(pointer))
-    if (points_to_.locations().of(one).kind == ObjectKind::kHeap) return true;
+    if (points_to_.locations().of(one).kind == ObjectKind::kHeap) return entry->second = true;
   return false;
 }
 
@@ -264,7 +271,7 @@ std::map<const llvm::Instruction*, std::string> PairFinder::safe() {
   std::set<const llvm::Instruction*> unsafe;
   for (const Site& site : sites_) {
     const llvm::Instruction* at = site.point->access.instruction;
-    if (site.in_pair || site.left_out) {
+    if (site.in_pair || site.left_out || touches_wide(site.point->access.pointer)) {
       unsafe.insert(at);
     } else if (points_to_.of(site.point->access.pointer).empty() ||
                finder_.touches_exposed(site.point->access.pointer) ||
@@ -287,6 +294,10 @@ Counters PairFinder::counters() const {
       {"pairs_checked", checks_, "pairs of accesses were compared", false},
       {"pairs_not_checked", capped_,
        "pairs of accesses to one object were not compared (--most-checks)", true, true},
+      {"accesses_to_many", wide_accesses_,
+       "accesses through pointers that may mean more than 1,000 places were compared at 32 objects "
+       "only, those of the fewest accesses; nothing is proven about what they may mean",
+       true},
       {"objects_not_compared", objects_left_,
        "objects: accesses to them were not compared because the time was over (--time)", true,
        true},

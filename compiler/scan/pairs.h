@@ -82,7 +82,10 @@ class PairFinder {
   void leave_out(const Group& group);
   static constexpr size_t kMostRanked = 32;          // ways to one pair: for its rank only
   static constexpr size_t kMostBetweenGroups = 256;  // pairs; of larger groups each place is in one
-  static constexpr size_t kMostAlike = 4;            // meetings that differ only in their rank
+  static constexpr ObjectId kNoObject = ~ObjectId{0};
+  static constexpr size_t kManyPlaces = 1000;  // that a pointer may mean
+  static constexpr size_t kObjectsOfWide = 32;
+  static constexpr size_t kMostAlike = 4;  // meetings that differ only in their rank
   enum class Guard : uint8_t { kNone, kSameSite, kCommon };
 
   void collect();
@@ -112,6 +115,12 @@ class PairFinder {
   bool guarded_by_itself(const Way& a, const Access& access_a, const Way& b,
                          const Access& access_b) const;
   bool touches_heap(const llvm::Value* pointer);
+  // An access through a pointer that may mean very many places is compared at a few objects only.
+  void collect_wide();
+  bool is_compared(ObjectId object) const;  // threads can conflict there
+  ObjectId first_shared(const Set& places) const;
+  void note_wide(const llvm::Value* pointer);
+  bool touches_wide(const llvm::Value* pointer);  // such a pointer may mean one of its objects
   bool is_unique(ObjectId object) const;
   bool is_own(ObjectId object, size_t root) const;
   bool handed_over(const Access& access, const Way& way, const Way& other) const;
@@ -138,6 +147,7 @@ class PairFinder {
   llvm::DenseMap<uint64_t, Guard> lock_guards_;
   llvm::DenseMap<uint64_t, Together> together_;
   mutable std::map<std::pair<const Way*, size_t>, std::vector<Location>> waits_;
+  mutable std::map<std::pair<LocationList, size_t>, std::vector<Location>> met_;  // of a list
   mutable llvm::DenseMap<ObjectId, bool> unique_;  // what is_unique has answered
   // A way may stand for contexts of several functions: the one that a pair shows is its own.
   std::map<std::pair<size_t, const llvm::Function*>, size_t> context_of_;
@@ -146,10 +156,15 @@ class PairFinder {
   std::vector<Site> sites_;
   std::vector<std::vector<size_t>> alike_;  // numbers of sites
   std::map<ObjectId, std::vector<Use>> uses_;
-  std::vector<std::set<Location>> signals_, barriers_;  // by root
+  std::vector<size_t> wide_;  // in alike_: accesses through pointers that may mean very many places
+  llvm::DenseSet<Node> wide_sets_;
+  std::vector<bool> wide_objects_;  // that those may mean
+  llvm::DenseMap<Node, bool> touches_wide_, touches_heap_;
+  std::vector<Set> signals_;  // by root
+  std::vector<std::set<Location>> barriers_;
   std::map<const llvm::Function*, std::set<size_t>> roots_of_;
   uint64_t checks_ = 0, capped_ = 0, own_ = 0, handed_ = 0, same_site_ = 0, dropped_ = 0,
-           objects_left_ = 0, alike_not_listed_ = 0;
+           objects_left_ = 0, alike_not_listed_ = 0, wide_accesses_ = 0;
 };
 
 }  // namespace deadheat::scan

@@ -110,28 +110,44 @@ LocationList Paths::list(std::vector<Location> locations) {
   return {entry->first, entry->second};
 }
 
+LocationList Paths::list(const Set& set) {
+  std::vector<Location> out;
+  for (const Location one : set) out.push_back(one);
+  return list(std::move(out));
+}
+
+// Many paths lead to the same places, and in some programs those are half of all: each set is
+// listed once, and what a list of places holds is looked up once.
+LocationList Paths::find_locations(const Path& path) {
+  if (path.kind == PathKind::kRoot) {
+    if (path.value == nullptr) return list(std::vector<Location>());
+    const Node set = points_to_.set_of(path.value);
+    const auto known = of_sets_.find(set);
+    if (known != of_sets_.end()) return known->second;
+    return of_sets_.try_emplace(set, list(points_to_.of(path.value))).first->second;
+  }
+  const LocationList from = locations(path.from);
+  // A pool of objects is closed under steps: a step from all of them is to all of them.
+  constexpr size_t kWide = 1000;
+  if (path.kind == PathKind::kElement || (path.kind == PathKind::kField && from.size() > kWide))
+    return from;
+  Set found;
+  if (path.kind == PathKind::kField) {
+    for (const Location one : from)
+      if (const auto at = points_to_.locations().step(one, path.offset, 0)) found.set(*at);
+    return list(found);
+  }
+  if (const auto known = loaded_.find(from); known != loaded_.end()) return known->second;
+  llvm::DenseSet<Node> sets;
+  for (const Location one : from)
+    if (sets.insert(points_to_.stored_set(one)).second) found |= points_to_.stored_at(one);
+  return loaded_.try_emplace(from, list(found)).first->second;
+}
+
 LocationList Paths::locations(PathId id) {
   if (const auto known = locations_.find(id); known != locations_.end()) return known->second;
-  // A set, not a list: what is stored at a thousand places is mostly the same.
-  Set found;
   const Path path = paths_[id];
-  if (id == kNoPath) {
-  } else if (path.kind == PathKind::kRoot) {
-    found = points_to_.of(path.value);
-  } else {
-    for (const Location one : locations(path.from)) {
-      if (path.kind == PathKind::kElement) {
-        found.set(one);
-      } else if (path.kind == PathKind::kLoad) {
-        found |= points_to_.stored_at(one);
-      } else if (const auto at = points_to_.locations().step(one, path.offset, 0)) {
-        found.set(*at);
-      }
-    }
-  }
-  std::vector<Location> out;
-  for (const Location one : found) out.push_back(one);
-  return locations_.try_emplace(id, list(std::move(out))).first->second;
+  return locations_.try_emplace(id, find_locations(path)).first->second;
 }
 
 }  // namespace deadheat::scan

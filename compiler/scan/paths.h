@@ -72,6 +72,8 @@ class Paths {
   static constexpr int kDeepest = 8;  // longer ones begin at a value of their own
   PathId add(Path path);
   PathId compute(const llvm::Value* value);
+  LocationList list(const Set& set);
+  LocationList find_locations(const Path& path);
 
   PointsTo& points_to_;
   std::vector<Path> paths_;
@@ -79,6 +81,8 @@ class Paths {
   llvm::DenseMap<const llvm::Value*, PathId> known_;
   std::map<std::vector<Location>, uint32_t> lists_;
   std::map<PathId, LocationList> locations_;
+  std::map<Node, LocationList> of_sets_;
+  std::map<LocationList, LocationList> loaded_;  // what is stored at the places of a list
 };
 
 }  // namespace deadheat::scan

@@ -7,8 +7,10 @@
 // bytes.
 #include <llvm/BinaryFormat/Dwarf.h>
 #include <llvm/IR/DebugInfo.h>
+#include <llvm/IR/DebugProgramInstruction.h>
 #include <llvm/IR/Function.h>
 #include <llvm/IR/Instructions.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Operator.h>
 
 #include <algorithm>
@@ -112,6 +114,29 @@ void Locations::learn_members(const llvm::Module& module) {
   }
 }
 
+namespace {
+
+// The record of C that a pointer of this type means.
+llvm::StructType* pointed_record(const llvm::DIType* type, llvm::LLVMContext& context) {
+  const auto plain = [](const llvm::DIType* of) {
+    while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(of)) {
+      if (derived->getTag() == llvm::dwarf::DW_TAG_pointer_type) break;
+      of = derived->getBaseType();
+    }
+    return of;
+  };
+  const auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(plain(type));
+  if (pointer == nullptr) return nullptr;
+  const auto* record = llvm::dyn_cast_or_null<llvm::DICompositeType>(plain(pointer->getBaseType()));
+  if (record == nullptr || record->getTag() != llvm::dwarf::DW_TAG_structure_type ||
+      record->getName().empty())
+    return nullptr;
+  auto* found = llvm::StructType::getTypeByName(context, "struct." + record->getName().str());
+  return found != nullptr && found->isSized() ? found : nullptr;
+}
+
+}  // namespace
+
 llvm::StructType* taken_for(const llvm::Value& value) {
   const llvm::Function* function = nullptr;
   if (const auto* argument = llvm::dyn_cast<llvm::Argument>(&value)) {
@@ -135,22 +160,36 @@ llvm::StructType* taken_for(const llvm::Value& value) {
                                          : function->getSubprogram()->getType()->getTypeArray();
   const unsigned number = llvm::cast<llvm::Argument>(value).getArgNo();
   if (!types || types.size() != function->arg_size() + 1) return nullptr;
-  const auto plain = [](const llvm::DIType* type) {
-    while (const auto* derived = llvm::dyn_cast_or_null<llvm::DIDerivedType>(type)) {
-      if (derived->getTag() == llvm::dwarf::DW_TAG_pointer_type) break;
-      type = derived->getBaseType();
-    }
-    return type;
+  return pointed_record(types[number + 1], function->getContext());
+}
+
+// Without a user that names its fields here, a block is what the variable that it goes into is
+// declared to point to: `global = malloc(sizeof *global)`, whose users load it again.
+llvm::StructType* declared_type(const llvm::CallBase& call) {
+  llvm::StructType* only = nullptr;
+  bool some_differ = false;
+  const auto note = [&](const llvm::DIType* type) {
+    llvm::StructType* found = pointed_record(type, call.getContext());
+    some_differ |= found == nullptr || (only != nullptr && found != only);
+    only = found;
   };
-  const auto* pointer = llvm::dyn_cast_or_null<llvm::DIDerivedType>(plain(types[number + 1]));
-  if (pointer == nullptr) return nullptr;
-  const auto* record = llvm::dyn_cast_or_null<llvm::DICompositeType>(plain(pointer->getBaseType()));
-  if (record == nullptr || record->getTag() != llvm::dwarf::DW_TAG_structure_type ||
-      record->getName().empty())
-    return nullptr;
-  auto* type =
-      llvm::StructType::getTypeByName(function->getContext(), "struct." + record->getName().str());
-  return type != nullptr && !type->isOpaque() ? type : nullptr;
+  for (const llvm::User* user : call.users()) {
+    const auto* store = llvm::dyn_cast<llvm::StoreInst>(user);
+    if (store == nullptr || store->getValueOperand() != &call) continue;
+    const auto* global = llvm::dyn_cast<llvm::GlobalVariable>(store->getPointerOperand());
+    if (global == nullptr) continue;
+    llvm::SmallVector<llvm::DIGlobalVariableExpression*, 1> described;
+    global->getDebugInfo(described);
+    if (described.size() == 1) note(described[0]->getVariable()->getType());
+  }
+  llvm::SmallVector<llvm::DbgValueInst*, 2> values;
+  llvm::SmallVector<llvm::DbgVariableRecord*, 2> records;
+  llvm::findDbgValues(values, const_cast<llvm::CallBase*>(&call), &records);
+  for (const llvm::DbgVariableRecord* one : records)
+    if (one->getExpression()->getNumElements() == 0) note(one->getVariable()->getType());
+  for (const llvm::DbgValueInst* one : values)
+    if (one->getExpression()->getNumElements() == 0) note(one->getVariable()->getType());
+  return some_differ ? nullptr : only;
 }
 
 bool Locations::is_buffer(Location location) const {

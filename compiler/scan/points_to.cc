@@ -94,12 +94,19 @@ void PointsTo::bind_receivers() {
       by_tables[solver_.representative(solver_.memory(object))].set(object);
     std::map<const llvm::Function*, Set> receivers;
     std::map<Location, std::vector<const llvm::Function*>> known;
-    for (const auto& [tables, objects] : by_tables)
+    for (const auto& [tables, objects] : by_tables) {
+      if (const Set& all = solver_.points_to(tables);
+          solver_.coarseness() > 0 && all.count() > kMostAsked) {
+        for (const llvm::Function* function : callees)
+          if (function->arg_size() > 0) receivers[function] |= objects;
+        continue;
+      }
       for (const Location table : Set(solver_.points_to(tables))) {
         const auto [methods, fresh] = known.try_emplace(table);
         if (fresh) methods->second = methods_in(table, {fields, elements}, callees);
         for (const llvm::Function* function : methods->second) receivers[function] |= objects;
       }
+    }
     for (const llvm::CallBase* call : list)
       for (const llvm::Function* function : callees_[call])
         if (const auto found = receivers.find(function); found != receivers.end())

@@ -38,6 +38,7 @@ class PointsTo {
   // Equal numbers: the same set. Different ones may have the same contents.
   Node set_of(const llvm::Value* value) { return solver_.representative(node(value)); }
   const Set& stored_at(Location location) { return solver_.points_to(solver_.memory(location)); }
+  Node stored_set(Location location) { return solver_.representative(solver_.memory(location)); }
   const std::vector<llvm::Function*>& callees(const llvm::CallBase& call) const;
   const std::set<Started>& started(const llvm::CallBase& call) const;
   Locations& locations() { return locations_; }

@@ -65,10 +65,17 @@ void mark_repeats(std::vector<Pair>& pairs) {
 
 bool PairFinder::waits_for(const Way& way, size_t other_root, const Access& access) const {
   const auto [entry, fresh] = waits_.try_emplace({&way, other_root});
+  // A few tell as much as all: it matters whether one of them is not what is accessed.
+  constexpr size_t kEnough = 256;
   if (fresh)
-    for (const LocationList list : way.waited)
-      for (const Location one : list)
-        if (signals_[other_root].contains(one)) entry->second.push_back(one);
+    for (const LocationList list : way.waited) {
+      const auto [met, unknown] = met_.try_emplace({list, other_root});
+      if (unknown)
+        for (const Location one : list)
+          if (signals_[other_root].test(one) && met->second.size() < kEnough)
+            met->second.push_back(one);
+      entry->second.insert(entry->second.end(), met->second.begin(), met->second.end());
+    }
   // Waiting for the very variable orders nothing about it.
   const Set& self = points_to_.of(access.pointer);
   return std::any_of(entry->second.begin(), entry->second.end(),

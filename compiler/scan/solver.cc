@@ -23,7 +23,9 @@ Node Solver::add_node() {
 Node Solver::memory(Location location) {
   if (location >= memory_.size()) memory_.resize(location + 1, kNone);
   if (memory_[location] == kNone) {
-    memory_[location] = add_node();
+    const bool shared = is_pooled(location);
+    memory_[location] = shared && !keeps_memory(location) ? pool_memory_ : add_node();
+    if (shared && keeps_memory(location)) add_edge(memory_[location], pool_memory_);
     const ObjectId object = locations_.object_of(location);
     if (object >= stored_.size()) stored_.resize(object + 1);
     stored_[object].push_back(location);
@@ -84,7 +86,11 @@ Node Solver::add_complex(Node node, Complex complex) {
       std::upper_bound(list.begin(), list.end(), complex,
                        [](const Complex& a, const Complex& b) { return a.key() < b.key(); }),
       complex);
-  if (!done_[node].empty()) late_.emplace_back(complex, done_[node]);
+  if (is_pool(node)) {
+    late_.push_back({complex, {}, true});
+  } else if (!done_[node].empty()) {
+    late_.push_back({complex, done_[node], false});
+  }
   changed_ = true;
   return complex.other;
 }
@@ -193,14 +199,27 @@ void Solver::apply(const Complex& one, const Set& news) {
 
 void Solver::apply(Node node, const Set& news) {
   const std::vector<Complex> all = complex_[node];  // watchers may add more: catch_up()
-  for (const Complex& one : all) apply(one, news);
+  const bool pool = is_pool(node);
+  for (const Complex& one : all) {
+    if (pool) {
+      apply_to_pool(one, news);
+    } else {
+      apply(one, news);
+    }
+  }
 }
 
 void Solver::catch_up() {
   while (!late_.empty()) {
-    std::vector<std::pair<Complex, Set>> late;
+    std::vector<Late> late;
     late.swap(late_);
-    for (const auto& [one, seen] : late) apply(one, seen);
+    for (const Late& one : late) {
+      if (one.of_pool) {
+        apply_to_pool(one.complex, Set(sets_[find(pool_)]));
+      } else {
+        apply(one.complex, one.unseen);
+      }
+    }
   }
 }
 
@@ -229,6 +248,7 @@ void Solver::connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh) {
     }
   }
   // Most parts never hold a pointer: they wait until they do.
+  work_ += copy.parts.size() / kPerWork;
   std::erase_if(copy.parts, [&](const auto& one) {
     const auto [part, distance] = one;
     if (sets_[find(memory_[part])].empty()) return false;
@@ -244,6 +264,7 @@ void Solver::connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh) {
 
 void Solver::copy_objects(MemoryCopy& copy) {
   if (sets_[find(copy.to)].empty()) return;
+  if (is_pool(copy.from) || is_pool(copy.to)) return copy_with_pool(copy);
   std::vector<int64_t> fresh;
   connect_sources(copy, fresh);
   Set targets = sets_[find(copy.to)];
@@ -265,9 +286,11 @@ void Solver::solve() {
   solving_ = true;
   for (changed_ = true; changed_; ++waves_) {
     changed_ = false;
+    const uint64_t stored = stored_places_;
     unite_waiting();
     stop_walks();
     const std::vector<Node> order = order_and_collapse();
+    work_ += parent_.size() / kPerWork;
     propagate(order);
     std::vector<std::pair<Node, Set>> pending;
     pending.swap(pending_);
@@ -290,6 +313,8 @@ void Solver::solve() {
     // It only adds: that the rest is stable first changes nothing but the work.
     if (!changed_ && after_wave_) after_wave_();
     catch_up();
+    // What was merged since, or has no contents yet, a copy from the pool may still reach.
+    changed_ |= !waiting_.empty() || (pool_ != kNone && stored != stored_places_);
   }
   solving_ = false;
 }

@@ -76,6 +76,7 @@ class Solver {
   uint64_t other_types() const { return other_types_; }
 
  private:
+  static constexpr Node kNone = ~0U;
   enum class Kind : uint8_t { kLoad, kStore, kStep, kWatch };
   // Of each kind with the same numbers a node has one: `other` is then a node of its own, from
   // which or to which copies lead.
@@ -93,7 +94,7 @@ class Solver {
     }
   };
   static constexpr int64_t kWord = 8;
-  static constexpr uint64_t kMostWork = 50'000'000;
+  static constexpr uint64_t kMostWork = 10'000'000;
   // A node for each distance stands between the sources and the targets: with n sources and m
   // targets of k fields that is k (n + m) edges instead of k n m, which some programs do not
   // finish.
@@ -108,6 +109,7 @@ class Solver {
     Set looked_at;
     std::vector<std::pair<Location, int64_t>> parts;  // not connected yet, and their distances
     Set targets;
+    llvm::DenseMap<Location, size_t> with_pool;  // as `sources`, where the other side is the pool
   };
 
   // Of the graph of copies, and of steps if asked for.
@@ -131,6 +133,15 @@ class Solver {
   void apply(Node node, const Set& news);
   void apply(const Complex& one, const Set& news);
   void copy_objects(MemoryCopy& copy);
+  // pool.cc
+  bool is_pool(Node node);
+  bool is_pooled(Location location) const;
+  bool keeps_memory(Location location) const;
+  void add_to_pool(Node node);
+  void pool_part(Location part);
+  void close_pool();
+  void apply_to_pool(const Complex& one, const Set& news);
+  void copy_with_pool(MemoryCopy& copy);
   void connect_sources(MemoryCopy& copy, std::vector<int64_t>& fresh);
 
   Locations& locations_;
@@ -150,7 +161,16 @@ class Solver {
   llvm::DenseSet<uint64_t> known_edges_;
   std::vector<std::pair<Node, Set>> pending_;
   std::vector<std::pair<Node, Node>> waiting_;  // to be united
-  std::vector<std::pair<Complex, Set>> late_;   // have not seen what their nodes handled already
+  struct Late {  // has not seen this of what its node handled already
+    Complex complex;
+    Set unseen;
+    bool of_pool;  // all of it
+  };
+  std::vector<Late> late_;
+  Node pool_ = kNone, pool_memory_ = kNone;
+  std::vector<bool> pooled_;  // by object
+  Set pool_seen_;             // whose objects are pooled
+  Location parts_seen_ = 0;   // places before this one were asked whether their object is
   llvm::DenseMap<llvm::StructType*, uint32_t> types_;
   bool solving_ = false;
   uint64_t work_ = 0, most_work_ = kMostWork, merged_wide_ = 0, copies_tidied_ = ~uint64_t{0};
@@ -158,7 +178,6 @@ class Solver {
   bool over_ = false;         // no time is left: nothing is added any more
   uint64_t until_asked_ = 0;  // edges until the clock is asked again
   uint64_t waves_ = 0, walks_ = 0, other_types_ = 0, unfinished_ = 0;
-  static constexpr Node kNone = ~0U;
 };
 
 }  // namespace deadheat::scan
