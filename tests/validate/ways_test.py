@@ -19,7 +19,7 @@ class Ways(Validation):
     def try_ways(self, name):
         path = self.source(name)
         with open(path, encoding="utf-8") as file:
-            places = {match[1]: number for number, line in enumerate(file, 1) if (match := re.match(r"WAY\((\w+)\)", line))}
+            places = {match[1]: number for number, line in enumerate(file, 1) if (match := re.match(r"AWAIT\((\w+)\)", line))}
         self.assertGreater(len(places), 20)
         pairs = [candidate(path, (f"put_{way}", line, "write"), (f"take_{way}", line, "read")) for way, line in places.items()]
         self.write_candidates(*pairs)

@@ -36,7 +36,7 @@ inline void descriptor_publishes(Thread* thread, Address pc, int fd) {
 inline void descriptor_received(Thread* thread, Address pc, int fd) {
   if (!nothing_to_do() && thread != nullptr) received_by(thread, pc, fd);
 }
-void descriptor_closes(Thread* thread, Address pc, int fd);     // before the real close
+void descriptor_closes(Thread* thread, Address pc, int fd);  // before the real close
 // Before a dup2 onto an open descriptor. The number is never free, and daemons put /dev/null under
 // descriptors that others still use: it races with a close, but not with their use.
 void descriptor_replaced(Thread* thread, Address pc, int fd);

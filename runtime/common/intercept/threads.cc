@@ -161,8 +161,8 @@ void enter_thread(ThreadStart* start) {
   leave_start(start);
 }
 
-// What follows is libraries' code: destructors of a thread's variables, and what C++ does "at thread
-// exit".
+// What follows is libraries' code: destructors of a thread's variables, and what C++ does "at
+// thread exit".
 void leaves_program() {
   if (in_production() && self() != nullptr) on_region_begin(self(), 0, 0, nullptr, 0);
 }

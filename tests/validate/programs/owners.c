@@ -1,5 +1,5 @@
-/* Each thread reads only its own cells of an array; a vectorised loop would load those of both. With
- * an argument the second thread reads the first one's. */
+/* Each thread reads only its own cells of an array; a vectorised loop would load those of both.
+ * With an argument the second thread reads the first one's. */
 #include <pthread.h>
 
 enum { kCells = 4096 };
@@ -10,13 +10,13 @@ static int racy;
 __attribute__((noinline)) static int sum_of(int me) {
   int sum = 0;
   for (int i = 0; i < kCells; ++i)
-    if (owner[i] == me)
+    if (owner[i] == me) {
       sum += cells[i];
+    }
   return sum;
 }
 __attribute__((noinline)) static void write_own(int me, int turn) {
-  for (int i = me; i < kCells; i += 2)
-    cells[i] = turn + i;
+  for (int i = me; i < kCells; i += 2) cells[i] = turn + i;
 }
 
 static void* work(void* number) {
