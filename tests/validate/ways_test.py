@@ -12,7 +12,7 @@ from bench import Validation, candidate, lines_of
 
 # Their late puts still come before the end of the thread, which is what publishes them.
 SAFE_WHEN_LATE = ("robust_mutex", "thread_local_destructor")
-RACY = ("--tau", "1", "--tau-step", "1000", "--tau-most", "3000")
+RACY = ("--tau", "1", "--tau-step", "100", "--tau-most", "501")
 
 
 class Ways(Validation):

@@ -126,16 +126,17 @@ int lock_mutex(pthread_mutex_t* mutex, Address pc, clockid_t clock, const timesp
   return lock_result(block_until(how, attempt, real), pc, mutex);
 }
 
-[[gnu::noinline, maybe_unused]] void unlock_seen(Address pc, const pthread_mutex_t* mutex) {
+template <typename Real>
+[[gnu::noinline]] int unlock_watched(Address pc, const pthread_mutex_t* mutex, Real real) {
   unlocks(pc, mutex);
+  return real();
 }
 
 template <typename Real>
 int unlock_mutex(pthread_mutex_t* mutex, Address pc, Real real) {
   if constexpr (kProduction) {
-    if (nobody_asks(mutex)) return real();  // alone, so that it needs no stack frame
-    unlock_seen(pc, mutex);
-    return real();
+    // Two functions, so that the first needs no stack frame.
+    return nobody_asks(mutex) ? real() : unlock_watched(pc, mutex, real);
   }
   unlocks(pc, mutex);
   const int result = real();
