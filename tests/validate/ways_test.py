@@ -42,6 +42,21 @@ class Ways(Validation):
         self.try_ways("language_ways.cc")
 
 
+class Flags(Validation):
+    def test_an_atomic_of_code_that_is_not_instrumented(self):
+        library = self.path("libplain.so")
+        self.assertEqual(self.run_in("clang-19", "-O1", "-shared", "-fPIC", self.source("plain_flag.c"), "-o", library).returncode, 0)
+        path = self.source("flags.c")
+        self.write_candidates(candidate(path, ("put", lines_of(path, r"data = 1;")[0], "write"), ("take", lines_of(path, r"taken = data;")[0], "read")))
+        self.build("flags.c", library, f"-Wl,-rpath,{self.folder}")
+        for way in ("sets", "waits"):
+            status, findings, text = self.validate(self.path("program"), way, options=("--no-steering", "--tau-most", "1"))
+            self.assertEqual(status, 0, text)
+            self.assertNotEqual(self.state(self.only(findings, text)), "true_race", text)
+        status, findings, text = self.validate(self.path("program"), "none", options=RACY)
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+
+
 class Optimised(Validation):
     """The compiler may look at what the program only looks at under a condition: no access of the program, so no race."""
 
