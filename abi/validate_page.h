@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define DHV_MAGIC 0x3145474150564844ULL /* "DHVPAGE1" */
-#define DHV_VERSION 3
+#define DHV_VERSION 4
 #define DHV_NAME "deadheat-validate" /* of the memory file */
 #define DHV_JOBS 16
 #define DHV_MAX_SITES 65535
@@ -115,6 +115,7 @@ struct dhv_counters {
   uint64_t leases_over;   /* jobs that were dropped: their validator did not come back */
   uint64_t no_module; /* modules or places that the tables could not take: their sites stay off */
   uint64_t unwatched; /* first accesses that began no watch: too many were watched */
+  uint64_t moved;     /* watches that went on to other bytes of their site */
 };
 
 struct dhv_page {

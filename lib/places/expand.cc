@@ -116,19 +116,28 @@ Result<std::vector<HookedPlace>> SiteExpander::expand_role(const model::Finding&
                  "only races between threads of a program can be tried"};
   Module* module = module_of(site);
   if (module == nullptr) return gone;
-  const bool same_build = site.build_id.empty() || site.build_id == module->build_id;
+  bool same_build = site.build_id.empty() || site.build_id == module->build_id;
   std::set<uint64_t> pcs;
   if (same_build) {
     pcs.insert(site.pcs.begin(), site.pcs.end());
     add_seen(finding, number, pcs);
   }
-  const std::vector<uint64_t> own(pcs.begin(), pcs.end());
   std::set<uint64_t> on_line;
-  for (const HookCall& call : near(*module, own)) {
-    if (!does(call, role.access) || site.line == 0) continue;
-    const Match found = match(site, name(*module, call), same_build);
-    if (found != Match::kNone) on_line.insert(call.place());
-    if (found == Match::kSite) pcs.insert(call.place());
+  const auto look = [&] {
+    const std::vector<uint64_t> own(pcs.begin(), pcs.end());
+    for (const HookCall& call : near(*module, own)) {
+      if (!does(call, role.access) || site.line == 0) continue;
+      const Match found = match(site, name(*module, call), same_build);
+      if (found != Match::kNone) on_line.insert(call.place());
+      if (found == Match::kSite) pcs.insert(call.place());
+    }
+  };
+  look();
+  // A finder that knows no build-id may have read a build in another folder. A function that is
+  // named as well tells that its line is not merely one of a list.
+  if (on_line.empty() && pcs.empty() && site.build_id.empty() && !site.function.empty()) {
+    same_build = false;
+    look();
   }
   // A finder that parsed the source may count columns differently from the compiler.
   if (pcs.empty() && site.build_id.empty()) pcs = on_line;

@@ -116,6 +116,20 @@ TEST_F(Binary, APlaceThatIsOnlyFileAndLine) {
   EXPECT_FALSE(SiteExpander(symbolizer, folder_ + "/p").expand(listed));
 }
 
+// A scan's candidates name no build-id, and the program may have been built in another folder.
+TEST_F(Binary, ABuildOfAnotherFolderIsFoundByItsFunctions) {
+  model::Finding scanned = finding(0);
+  for (model::Role& role : scanned.candidate.roles) {
+    role.site.build_id.clear();
+    role.site.module = "/elsewhere/p";
+    role.site.file = "/elsewhere/p.c";
+  }
+  EXPECT_EQ(expand(scanned).size(), 3U);
+  scanned.candidate.roles[0].site.function = "thrice";
+  symbols::Symbolizer symbolizer;
+  EXPECT_FALSE(SiteExpander(symbolizer, folder_ + "/p").expand(scanned));
+}
+
 TEST_F(Binary, ARebuiltProgramIsFoundAgainAndAnotherIsNot) {
   const model::Finding before = finding(0);
   build("// a line more\n" + std::string(kProgram));

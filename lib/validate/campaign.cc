@@ -254,6 +254,7 @@ void Campaign::count(const dhv_counters& counters) {
   counters_.no_room += counters.no_room;
   counters_.no_module += counters.no_module;
   counters_.unwatched += counters.unwatched;
+  counters_.moved += counters.moved;
 }
 
 void Campaign::fill(Outcome& outcome) const {
@@ -281,6 +282,7 @@ void Campaign::fill(Outcome& outcome) const {
       {"validate_bound", counters_.ended_bound,
        "watches ended at their bound, before a second access came"},
       {"validate_memory", counters_.ended_memory, "watches ended with their memory", false},
+      {"validate_moved", counters_.moved, "watches went on to other bytes of their site", false},
       {"validate_no_room", counters_.no_room,
        "watches ended early: too many synchronisation objects"},
       {"validate_unwatched", counters_.unwatched,

@@ -47,9 +47,17 @@ void mode_modules_changed();
 
 // --- Production. Defined by a mode for programs in production: above 0 while the mode has anything
 // to do. Such a mode wants no accesses of libc's functions and must delay nothing. While it is 0,
-// acquiring and releasing a lock is the real operation plus this check. Weak.
+// synchronisation is the real operation plus this check. Weak; known to be there where it is
+// compiled for such a mode alone (DEADHEAT_PRODUCTION).
+#ifdef DEADHEAT_PRODUCTION
+[[gnu::visibility("hidden")]] extern uint32_t production_work;
+constexpr bool in_production() { return true; }
+#else
 [[gnu::weak]] extern uint32_t production_work;
 inline bool in_production() { return &production_work != nullptr; }
+#endif
+// What acquires asks after the real operation, what releases before it: what was watched while a
+// thread waited has been released to it by now, and counts.
 inline bool nothing_to_do() {
   return in_production() && __atomic_load_n(&production_work, __ATOMIC_RELAXED) == 0;
 }

@@ -27,7 +27,8 @@ struct Job {
   uint32_t candidate = 0, order = 0, tau_us = 0, bound_ms = 0;
   uint32_t sites[2] = {};
   uint32_t watches = 0;
-  uint64_t end_ns = 0;  // of its lease; 0: none
+  uint32_t passed = 0, stays = 1;  // accesses of its site to other bytes, until the watch moves
+  uint64_t end_ns = 0;             // of its lease; 0: none
   uint32_t outcome = 0, seen = 0;
   Address locks[2][kNotedLocks] = {};  // held at the role's last access
   Watch watch;

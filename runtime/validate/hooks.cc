@@ -37,7 +37,7 @@ Thread* looking() {
 void before_atomic(Thread& thread, Address address, MemoryOrder order) {
   const Inside inside(&thread);
   if (releases(order)) {
-    release(thread, address);
+    release_atomic(thread, address);
   } else {
     release_relaxed(thread, address);
   }
@@ -46,7 +46,7 @@ void before_atomic(Thread& thread, Address address, MemoryOrder order) {
 void after_atomic(Thread& thread, Address address, MemoryOrder order) {
   const Inside inside(&thread);
   if (acquires(order)) {
-    acquire(thread, address);
+    acquire_atomic(thread, address);
   } else {
     acquire_relaxed(thread, address);
   }

@@ -12,6 +12,7 @@ extern uint32_t live;  // threads
 // watches.cc
 void begin_watch(Thread& self, Job& job, uint32_t role, const Range& bytes);
 void end_watch(Job& job);
+bool watch_may_move();  // there is room for another one
 void watches_after_fork(Thread& self);
 // Slow paths rest for a while: the budget is used up.
 void rest();

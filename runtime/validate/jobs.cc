@@ -130,6 +130,23 @@ uint32_t role_of(const Job& job, uint32_t site) {
   return job.order == DHV_ORDER_PRIMARY ? 1 : 0;  // as if it were the one to wait
 }
 
+// A site may be a loop over an array, or a line with several accesses: the first bytes need not be
+// those where the other side comes. The thread that watches takes other bytes of its site instead
+// after 1, 2, 4... of them, up to 1024; then the watch stays where it is.
+bool moves_on(const Thread& self, Job& job, uint32_t role, const Range& bytes) {
+  constexpr uint32_t kFarthest = 1024;
+  const Watch& watch = job.watch;
+  if (watch.thread != self.common.number || watch.role != role ||
+      watch.bytes.overlaps(bytes.begin, bytes.end) || job.stays > kFarthest ||
+      ++job.passed < job.stays || !watch_may_move())
+    return false;
+  job.passed = 0;
+  job.stays *= 2;
+  count(page()->counters.moved);
+  end_watch(job);
+  return true;
+}
+
 Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
   Pause* pause = nullptr;
   for (Job& job : jobs) {
@@ -141,7 +158,7 @@ Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
       continue;
     }
     note_locks(self, job, role);
-    if (job.watch.active) continue;
+    if (job.watch.active && !moves_on(self, job, role, bytes)) continue;
     if (pause == nullptr && wants_to_wait(self, job, role)) {
       pause = begin_pause(self, job, role, bytes);
     } else if (!pauses[job.slot].active) {

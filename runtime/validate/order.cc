@@ -1,5 +1,6 @@
 #include "runtime/validate/order.h"
 
+#include "runtime/common/shared_memory.h"
 #include "runtime/validate/budget.h"
 #include "runtime/validate/jobs.h"
 
@@ -24,7 +25,8 @@ struct Object {
 Object objects[kObjects];
 size_t object_count;
 uint32_t epoch = 1;
-Reached all_regions;
+// What uninstrumented code was told, for all who acquire; and what atomics tell to it alone.
+Reached all_regions, told_by_atomics;
 
 size_t slot_of(Address key) { return (key * 0x9e3779b97f4a7c15ULL) >> 51; }
 static_assert(kObjects == size_t{1} << (64 - 51));
@@ -68,6 +70,8 @@ bool holds(const Reached& all, const Reached& part) {
   return (part.ordered & ~all.ordered) == 0 && (part.maybe & ~all.maybe) == 0;
 }
 
+uint64_t all_of(const Thread& self) { return self.reached.ordered | self.reached.maybe; }
+
 // With the lock held.
 void gain(Thread& self, const Reached& what) {
   const uint64_t fresh = what.ordered & ~self.reached.ordered;
@@ -103,54 +107,25 @@ class Charged {
   uint64_t begun_;
 };
 
-}  // namespace
-
-void refresh(Thread& self) {
-  if (self.epoch == epoch) return;
-  self.epoch = epoch;
-  self.reached = self.at_release_fence = self.before_acquire_fence = {};
-}
-
-void meet_regions(Thread& self) {
-  if (self.region_count == 0) return;
-  add(all_regions, {0, self.reached.ordered | self.reached.maybe});
-  self.reached.maybe |= all_regions.maybe;
-}
-
-void begin_epoch() {
-  __atomic_store_n(&epoch, epoch + 1, __ATOMIC_RELAXED);
-  for (Object& object : objects) {
-    if (object.key == 0) continue;
-    object.reached = object.relaxed = {};
-    __atomic_store_n(&object.key, 0, __ATOMIC_RELAXED);
-  }
-  object_count = 0;
-  all_regions = {};
-}
-
-void objects_after_fork() {
-  state_lock.reset();
-  begin_epoch();
-}
-
-void release(Thread& self, Address object) {
+void release_to(Thread& self, Address object, bool atomic) {
   tick(self);
   if (!has_business(self)) return;
   const Charged locked;
   refresh(self);
   meet_regions(self);
   if (!self.reached.any()) return;
-  if (Object* const to = insert(object)) add(to->reached, self.reached);
+  if (atomic) add(told_by_atomics, {0, all_of(self)});
+  if (Object* const to = insert(one_address_of(object))) add(to->reached, self.reached);
 }
 
-void acquire(Thread& self, Address object) {
+// `what`: from elsewhere.
+void acquire_from(Thread& self, Address object, Reached what) {
   tick(self);
   const uint32_t seen = __atomic_load_n(&epoch, __ATOMIC_ACQUIRE);
-  const Object* const from = find(object);
-  if (from == nullptr && self.region_count == 0) return;
-  Reached what;
+  const Object* const from = find(one_address_of(object));
+  if (from == nullptr && self.region_count == 0 && !what.any()) return;
   if (from != nullptr) {
-    what = load(from->reached);
+    add(what, load(from->reached));
     add(what, load(from->relaxed));  // a relaxed store behind a release fence
   }
   if (self.epoch == seen && holds(self.reached, what) && self.region_count == 0) return;
@@ -161,17 +136,51 @@ void acquire(Thread& self, Address object) {
   meet_regions(self);
 }
 
+}  // namespace
+
+void refresh(Thread& self) {
+  if (self.epoch == epoch) return;
+  self.epoch = epoch;
+  self.reached = self.at_release_fence = self.before_acquire_fence = {};
+}
+
+void meet_regions(Thread& self) {
+  if (self.region_count == 0) return;
+  add(all_regions, {0, all_of(self)});
+  self.reached.maybe |= all_regions.maybe | told_by_atomics.maybe;
+}
+
+void begin_epoch() {
+  __atomic_store_n(&epoch, epoch + 1, __ATOMIC_RELAXED);
+  for (Object& object : objects) {
+    if (object.key == 0) continue;
+    object.reached = object.relaxed = {};
+    __atomic_store_n(&object.key, 0, __ATOMIC_RELAXED);
+  }
+  object_count = 0;
+  all_regions = told_by_atomics = {};
+}
+
+void objects_after_fork() {
+  state_lock.reset();
+  begin_epoch();
+}
+
+void release(Thread& self, Address object) { release_to(self, object, false); }
+void release_atomic(Thread& self, Address object) { release_to(self, object, true); }
+void acquire(Thread& self, Address object) { acquire_from(self, object, {}); }
+void acquire_atomic(Thread& self, Address object) { acquire_from(self, object, load(all_regions)); }
 void release_relaxed(Thread& self, Address object) {
   if (self.epoch != epoch || !self.at_release_fence.any()) return;
   const Charged locked;
   refresh(self);
   if (!self.at_release_fence.any()) return;
-  if (Object* const to = insert(object)) add(to->relaxed, self.at_release_fence);
+  if (Object* const to = insert(one_address_of(object))) add(to->relaxed, self.at_release_fence);
 }
 
 // For an object that others release with an order, a relaxed load takes that for the fence too.
 void acquire_relaxed(Thread& self, Address object) {
-  const Object* const from = find(object);
+  const Object* const from = find(one_address_of(object));
   if (from == nullptr) return;
   const Charged locked;
   refresh(self);
@@ -183,15 +192,18 @@ void fence(Thread& self, bool acquires, bool releases) {
   const Charged locked;
   refresh(self);
   if (acquires) gain(self, self.before_acquire_fence);
+  if (acquires) self.reached.maybe |= all_regions.maybe;
   meet_regions(self);
-  if (releases) self.at_release_fence = self.reached;
+  if (!releases) return;
+  self.at_release_fence = self.reached;
+  add(told_by_atomics, {0, all_of(self)});
 }
 
 void unseen_code(Thread& self) {
   const Charged locked;
   refresh(self);
-  add(all_regions, {0, self.reached.ordered | self.reached.maybe});
-  self.reached.maybe |= all_regions.maybe;
+  add(all_regions, {0, all_of(self)});
+  self.reached.maybe |= all_regions.maybe | told_by_atomics.maybe;
 }
 
 // An exception or a jump may have left a region's frame without its end. A frame that is certainly

@@ -25,6 +25,10 @@ extern Lock state_lock;  // guards watches, jobs, the list of threads and insert
 
 void release(Thread& self, Address object);
 void acquire(Thread& self, Address object);
+// Of an atomic. Code that is not instrumented may read or write it, too: what such code told may be
+// acquired by it, and what it releases may reach such code.
+void release_atomic(Thread& self, Address object);
+void acquire_atomic(Thread& self, Address object);
 void release_relaxed(Thread& self,
                      Address object);  // a relaxed store: what the last fence released
 void acquire_relaxed(Thread& self, Address object);  // a relaxed load: for the next fence

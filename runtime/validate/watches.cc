@@ -14,7 +14,8 @@ namespace {
 constexpr uint32_t kMaxWatches = 1000;  // per job: then it rests until a new serial
 
 Thread* threads;
-uint64_t used_bits;  // of this epoch
+constexpr int kMovable = 48;  // of 64 bits; the others are for first accesses
+uint64_t used_bits;           // of this epoch
 uint32_t next_bit;
 
 void drop_thread(Thread& ended) {
@@ -38,6 +39,8 @@ void end_watch(Job& job) {
   job.watch.active = false;
   if (__atomic_sub_fetch(&tracking, 1, __ATOMIC_SEQ_CST) == 0) remove_state(0, DHV_STATE_SYNC);
 }
+
+bool watch_may_move() { return __builtin_popcountll(used_bits) < kMovable; }
 
 void begin_watch(Thread& self, Job& job, uint32_t role, const Range& bytes) {
   if (live < 2) return;

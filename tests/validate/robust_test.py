@@ -17,7 +17,7 @@ import unittest
 from bench import Validation, candidate, lines_of
 
 STATES_OFFSET = 44  # of struct dhv_page: abi/validate_page.h
-JOBS_OFFSET = 256
+JOBS_OFFSET = 264
 COUNTERS_OFFSET = 128
 COUNTERS = ("watches", "ended_ordered", "ended_bound", "ended_memory", "waits", "waited_ns", "no_credit", "common_lock", "slow_ns")
 

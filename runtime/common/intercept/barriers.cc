@@ -18,7 +18,7 @@ namespace deadheat::runtime {
 namespace {
 
 inline int waited(int result, Address pc, sem_t* semaphore) {
-  if (result != 0) return result;
+  if (result != 0 || nothing_to_do()) return result;
   if (self() != nullptr)
     on_semaphore_wait(self(), pc, address_of(semaphore));
   else
@@ -124,7 +124,8 @@ INTERCEPT(int, pthread_barrier_wait, (pthread_barrier_t * barrier)) {
 }
 
 INTERCEPT(int, sem_post, (sem_t * semaphore)) {
-  if (self() != nullptr) on_semaphore_post(self(), CALLER, address_of(semaphore));
+  if (!nothing_to_do() && self() != nullptr)
+    on_semaphore_post(self(), CALLER, address_of(semaphore));
   point(self(), CALLER, Point::kSemaphore, semaphore);
   const int result = REAL(sem_post)(semaphore);
   released(semaphore);

@@ -90,6 +90,7 @@ bool takes_over(const void* condition) {
 }
 
 void notifies(void* condition, Address pc, uint32_t count) {
+  if (nothing_to_do()) return;
   Thread* const thread = self();
   if (thread == nullptr) return;
   point(thread, pc, Point::kNotify, condition);

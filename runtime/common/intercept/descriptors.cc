@@ -83,38 +83,26 @@ void descriptor_used(Thread* thread, Address pc, int fd) {
   if (known(fd)) was_read(thread, pc, &entries[fd], sizeof entries[fd]);
 }
 
-void descriptor_publishes(Thread* thread, Address pc, int fd) {
-  if (thread == nullptr || nothing_to_do()) return;
+void publishes_by(Thread* thread, Address pc, int fd) {
   descriptor_used(thread, pc, fd);
   const Address object = descriptor_object(fd);
   if (object != 0) object_publishes(thread, pc, object);
 }
 
-void descriptor_received(Thread* thread, Address pc, int fd) {
-  if (thread == nullptr || nothing_to_do()) return;
+void received_by(Thread* thread, Address pc, int fd) {
   const Address object = descriptor_object(fd);
   if (object != 0) object_received(thread, pc, object);
 }
 
-Sending::Sending(Address pc, int fd)
-    : thread_(nothing_to_do() ? nullptr : self()), pc_(pc), object_(0) {
-  if (thread_ == nullptr) return;
-  descriptor_used(thread_, pc, fd);
+void Sending::begins(int fd) {
+  descriptor_used(thread_, pc_, fd);
   object_ = descriptor_object(fd);
   if (object_ == 0) return;
   if (has_relatives() && object_ != sockets_object())
-    on_happens_before(thread_, pc, sockets_object());
+    on_happens_before(thread_, pc_, sockets_object());
   if (is_file_object(object_) && watched_files_object() != 0)
-    on_happens_before(thread_, pc, watched_files_object());
-  on_send_begin(thread_, pc, object_);
-}
-
-Sending::Sending(Address pc, int fd, const void* buffer, size_t size) : Sending(pc, fd) {
-  is_offered(buffer, size);
-}
-
-Sending::Sending(Address pc, int fd, const iovec* parts, size_t count) : Sending(pc, fd) {
-  for (size_t i = 0; i < count; ++i) is_offered(parts[i].iov_base, parts[i].iov_len);
+    on_happens_before(thread_, pc_, watched_files_object());
+  on_send_begin(thread_, pc_, object_);
 }
 
 void Sending::is_offered(const void* begin, size_t size) const {
@@ -122,8 +110,7 @@ void Sending::is_offered(const void* begin, size_t size) const {
     mode_before_range(thread_, pc_, address_of(begin), size, false);
 }
 
-Sending::~Sending() {
-  if (thread_ == nullptr || object_ == 0) return;
+void Sending::ends() {
   const int saved = errno;
   on_send_end(thread_, pc_);
   errno = saved;
@@ -137,20 +124,12 @@ void Sending::was_taken(const void* begin, size_t size) {
     on_range(thread_, pc_, address_of(begin), size, false);
 }
 
-ssize_t Sending::took(ssize_t result, const void* buffer) {
-  if (result > 0) was_taken(buffer, static_cast<size_t>(result));
-  return result;
-}
-
-ssize_t Sending::took(ssize_t result, const iovec* parts, size_t count) {
-  if (thread_ == nullptr) return result;
-  size_t left = result > 0 ? static_cast<size_t>(result) : 0;
+void Sending::were_taken(size_t left, const iovec* parts, size_t count) {
   for (size_t i = 0; i < count && left > 0; ++i) {
     const size_t size = parts[i].iov_len < left ? parts[i].iov_len : left;
     was_taken(parts[i].iov_base, size);
     left -= size;
   }
-  return result;
 }
 
 namespace {

@@ -27,9 +27,16 @@ Address descriptor_object(int fd);
 uint64_t descriptors_not_followed();  // uses of numbers beyond the limit
 
 void descriptor_used(Thread* thread, Address pc, int fd);
-void descriptor_publishes(Thread* thread, Address pc, int fd);  // before the real call
-void descriptor_received(Thread* thread, Address pc, int fd);   // after it
-void descriptor_closes(Thread* thread, Address pc, int fd);     // before the real close
+// Before the real call, and after it.
+void publishes_by(Thread* thread, Address pc, int fd);
+void received_by(Thread* thread, Address pc, int fd);
+inline void descriptor_publishes(Thread* thread, Address pc, int fd) {
+  if (!nothing_to_do() && thread != nullptr) publishes_by(thread, pc, fd);
+}
+inline void descriptor_received(Thread* thread, Address pc, int fd) {
+  if (!nothing_to_do() && thread != nullptr) received_by(thread, pc, fd);
+}
+void descriptor_closes(Thread* thread, Address pc, int fd);  // before the real close
 // Before a dup2 onto an open descriptor. The number is never free, and daemons put /dev/null under
 // descriptors that others still use: it races with a close, but not with their use.
 void descriptor_replaced(Thread* thread, Address pc, int fd);
@@ -38,25 +45,43 @@ void descriptor_replaced(Thread* thread, Address pc, int fd);
 // which may be fewer than offered (a non-blocking socket, a signal).
 class Sending {
  public:
-  Sending(Address pc, int fd);
+  Sending(Address pc, int fd) : thread_(nothing_to_do() ? nullptr : self()), pc_(pc) {
+    if (thread_ != nullptr) begins(fd);
+  }
   // What is offered is a point of a scheduling mode: afterwards others may already have the data
   // and write there in order.
-  Sending(Address pc, int fd, const void* buffer, size_t size);
-  Sending(Address pc, int fd, const iovec* parts, size_t count);
-  ~Sending();
+  Sending(Address pc, int fd, const void* buffer, size_t size) : Sending(pc, fd) {
+    if (thread_ != nullptr) is_offered(buffer, size);
+  }
+  Sending(Address pc, int fd, const iovec* parts, size_t count) : Sending(pc, fd) {
+    for (size_t i = 0; thread_ != nullptr && i < count; ++i)
+      is_offered(parts[i].iov_base, parts[i].iov_len);
+  }
+  ~Sending() {
+    if (thread_ != nullptr && object_ != 0) ends();
+  }
   Sending(const Sending&) = delete;
   Sending& operator=(const Sending&) = delete;
 
-  ssize_t took(ssize_t result, const void* buffer);
-  ssize_t took(ssize_t result, const iovec* parts, size_t count);
+  ssize_t took(ssize_t result, const void* buffer) {
+    if (thread_ != nullptr && result > 0) was_taken(buffer, static_cast<size_t>(result));
+    return result;
+  }
+  ssize_t took(ssize_t result, const iovec* parts, size_t count) {
+    if (thread_ != nullptr && result > 0) were_taken(static_cast<size_t>(result), parts, count);
+    return result;
+  }
 
  private:
+  void begins(int fd);
+  void ends();
+  void were_taken(size_t left, const iovec* parts, size_t count);
   void was_taken(const void* begin, size_t size);
   void is_offered(const void* begin, size_t size) const;
 
   Thread* thread_;
   Address pc_;
-  Address object_;
+  Address object_ = 0;
 };
 
 void descriptors_paired(int a, int b);

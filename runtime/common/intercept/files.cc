@@ -21,6 +21,7 @@ namespace {
 
 template <typename Count>
 Count received(Count result, Address pc, int fd, const void* buffer) {
+  if (nothing_to_do()) return result;
   Thread* const thread = self();
   if (thread == nullptr || result < 0) return result;
   const int saved = errno;
@@ -32,6 +33,7 @@ Count received(Count result, Address pc, int fd, const void* buffer) {
 }
 
 ssize_t received_parts(ssize_t result, Address pc, int fd, const iovec* parts, int count) {
+  if (nothing_to_do()) return result;
   Thread* const thread = self();
   if (thread == nullptr || result < 0) return result;
   descriptor_used(thread, pc, fd);
@@ -51,11 +53,23 @@ uint64_t timeout_ns(int timeout_ms) {
   return timeout_ms < 0 ? kForever : static_cast<uint64_t>(timeout_ms) * 1'000'000;
 }
 
+int events_came(int count, Address pc, int epoll, const epoll_event* events) {
+  descriptor_received(self(), pc, epoll);
+  for (int i = 0; i < count; ++i)
+    if (has_news(events[i].events)) watched_is_ready(pc, epoll, events[i].data.u64);
+  was_written(self(), pc, events, static_cast<size_t>(count) * sizeof *events);
+  return count;
+}
+
 // When a mode schedules, it waits for the events, and the call itself (`real(false)`) does not
 // wait; it retries if another waiting thread has taken them.
 template <typename Real>
 int await_events(Address pc, const char* name, int epoll, const epoll_event* events,
                  uint64_t limit_ns, Real real) {
+  if (in_production()) {
+    const int count = real(true);
+    return count <= 0 || nothing_to_do() ? count : events_came(count, pc, epoll, events);
+  }
   Thread* const thread = limit_ns == 0 ? nullptr : self();
   uint64_t deadline_ns = limit_ns;
   if (scheduled(thread) && limit_ns != kForever) deadline_ns += mode_deadline(-1, nullptr);
@@ -67,13 +81,7 @@ int await_events(Address pc, const char* name, int epoll, const epoll_event* eve
     }
     const int count = real(!outside.waited());
     if (count == 0 && outside.waited() && outside.woken() == Woken::kReleased) continue;
-    if (count > 0) {
-      descriptor_received(self(), pc, epoll);
-      for (int i = 0; i < count; ++i)
-        if (has_news(events[i].events)) watched_is_ready(pc, epoll, events[i].data.u64);
-      was_written(self(), pc, events, static_cast<size_t>(count) * sizeof *events);
-    }
-    return count;
+    return count > 0 ? events_came(count, pc, epoll, events) : count;
   }
 }
 

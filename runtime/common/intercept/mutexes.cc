@@ -1,8 +1,8 @@
 // Mutexes and spin locks. Locking counts as the caller's read of the first byte, creation and
 // destruction as writes: destroying or reinitialising a mutex while others use it is a race.
 //
-// Compiled twice: the production library has this file with DEADHEAT_PRODUCTION, so that a lock
-// without interest costs a check and no stack frame, and the other functions cost nothing.
+// Compiled twice, as all synchronisation that servers make often: with DEADHEAT_PRODUCTION a lock
+// without interest costs a check.
 #include <errno.h>
 #include <pthread.h>
 #include <threads.h>
@@ -22,6 +22,7 @@ constexpr bool kProduction = false;
 #endif
 
 inline void locked(Address pc, const volatile void* lock) {
+  if (nothing_to_do()) return;
   Thread* const thread = self();
   if (thread == nullptr) return;
   was_read(thread, pc, lock, 1);
@@ -52,8 +53,7 @@ inline int spin_result(int result, Address pc, const volatile void* lock) {
   return result;
 }
 
-// In production, while nothing is watched. The question is asked after the lock was acquired:
-// whatever was watched while we waited for it has been released by now, and counts.
+// In production, while nothing is watched.
 [[maybe_unused]] inline bool nobody_asks(const pthread_mutex_t* mutex) {
   return nothing_to_do() && !is_robust(mutex);
 }
@@ -126,15 +126,17 @@ int lock_mutex(pthread_mutex_t* mutex, Address pc, clockid_t clock, const timesp
   return lock_result(block_until(how, attempt, real), pc, mutex);
 }
 
-[[gnu::noinline, maybe_unused]] void unlock_seen(Address pc, const pthread_mutex_t* mutex) {
+template <typename Real>
+[[gnu::noinline]] int unlock_watched(Address pc, const pthread_mutex_t* mutex, Real real) {
   unlocks(pc, mutex);
+  return real();
 }
 
 template <typename Real>
 int unlock_mutex(pthread_mutex_t* mutex, Address pc, Real real) {
   if constexpr (kProduction) {
-    if (!nobody_asks(mutex)) unlock_seen(pc, mutex);
-    return real();
+    // Two functions, so that the first needs no stack frame.
+    return nobody_asks(mutex) ? real() : unlock_watched(pc, mutex, real);
   }
   unlocks(pc, mutex);
   const int result = real();
@@ -274,7 +276,7 @@ extern "C" int intercept_spin_trylock(pthread_spinlock_t* lock) {
 }
 
 INTERCEPT(int, pthread_spin_unlock, (pthread_spinlock_t * lock)) {
-  if (self() != nullptr) on_unlock(self(), CALLER, address_of(lock), false);
+  if (!nothing_to_do() && self() != nullptr) on_unlock(self(), CALLER, address_of(lock), false);
   const int result = REAL(pthread_spin_unlock)(lock);
   released(lock);
   return result;

@@ -35,7 +35,7 @@ void received(Address pc, Address object) {
 
 // Only `revents` is written: others may look at what the caller asked for.
 int polled(int result, Address pc, const pollfd* descriptors, nfds_t count) {
-  if (result < 0 || self() == nullptr) return result;
+  if (result < 0 || nothing_to_do() || self() == nullptr) return result;
   for (nfds_t i = 0; i < count; ++i) {
     was_read(self(), pc, &descriptors[i], offsetof(pollfd, revents));
     was_written(self(), pc, &descriptors[i].revents, sizeof descriptors[i].revents);
@@ -46,7 +46,7 @@ int polled(int result, Address pc, const pollfd* descriptors, nfds_t count) {
 }
 
 int selected(int result, Address pc, int count, const fd_set* readable, const fd_set* exceptional) {
-  if (result <= 0 || self() == nullptr) return result;
+  if (result <= 0 || nothing_to_do() || self() == nullptr) return result;
   for (int fd = 0; fd < count && fd < FD_SETSIZE; ++fd)
     if ((readable != nullptr && FD_ISSET(fd, readable)) ||
         (exceptional != nullptr && FD_ISSET(fd, exceptional)))

@@ -11,8 +11,9 @@ namespace deadheat::runtime {
 namespace {
 
 inline int locked(int result, Address pc, const pthread_rwlock_t* lock, bool shared) {
+  if (result != 0 || nothing_to_do()) return result;
   Thread* const thread = self();
-  if (result != 0 || thread == nullptr) return result;
+  if (thread == nullptr) return result;
   was_read(thread, pc, lock, 1);
   on_lock(thread, pc, address_of(lock), shared);
   return result;
@@ -103,7 +104,7 @@ INTERCEPT(int, pthread_rwlock_clockwrlock,
 
 INTERCEPT(int, pthread_rwlock_unlock, (pthread_rwlock_t * lock)) {
   const bool shared = __atomic_load_n(&lock->__data.__cur_writer, __ATOMIC_RELAXED) == 0;
-  if (self() != nullptr) on_unlock(self(), CALLER, address_of(lock), shared);
+  if (!nothing_to_do() && self() != nullptr) on_unlock(self(), CALLER, address_of(lock), shared);
   const int result = REAL(pthread_rwlock_unlock)(lock);
   released(lock);
   return result;

@@ -57,13 +57,13 @@ Address signal_object(int signal) { return address_of(&installed[signal]); }
 bool valid(int signal) { return signal > 0 && signal < kSignals; }
 
 // Which signal a timer sends, and which ones a descriptor gets, is not followed: each has one
-// object, which is told of everything as soon as the process has such a thing.
+// object. Descriptors' is always told: a signal may be sent, and blocked, before the descriptor
+// that reads it is made.
 uint64_t timers, signal_descriptors;  // their addresses are the objects
-bool has_timers, has_signal_descriptors;
+bool has_timers;
 
 void tells_signal_descriptors(Address pc) {
-  if (__atomic_load_n(&has_signal_descriptors, __ATOMIC_RELAXED))
-    on_happens_before(self(), pc, address_of(&signal_descriptors));
+  on_happens_before(self(), pc, address_of(&signal_descriptors));
 }
 
 // To this process or another, which may answer.
@@ -290,7 +290,6 @@ INTERCEPT(int, sigtimedwait, (const sigset_t* set, siginfo_t* info, const timesp
 }
 
 INTERCEPT(int, signalfd, (int fd, const sigset_t* set, int flags)) {
-  __atomic_store_n(&has_signal_descriptors, true, __ATOMIC_RELAXED);
   const int result = REAL(signalfd)(fd, set, flags);
   if (result >= 0) descriptor_stands_for(result, address_of(&signal_descriptors));
   return result;

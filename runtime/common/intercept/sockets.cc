@@ -13,6 +13,7 @@ namespace {
 Thread* who_waits(int flags) { return (flags & MSG_DONTWAIT) != 0 ? nullptr : self(); }
 
 ssize_t received(ssize_t result, Address pc, int fd, const void* buffer, size_t size) {
+  if (nothing_to_do()) return result;
   Thread* const thread = self();
   if (thread == nullptr || result < 0) return result;
   const auto got = static_cast<size_t>(result);

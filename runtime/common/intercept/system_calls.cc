@@ -1,5 +1,6 @@
 // syscall(): futexes, the calls that end or copy the process, and those that order or map most
-// often, which go to their interceptors. Everything else passes. A
+// often, which go to their interceptors. Everything else passes; in production, where a loss is
+// better than a wrong word, as code that may order (RDIT). A
 // variadic function of integers gets its arguments where one with seven parameters looks for them.
 //
 // Whoever is woken from a futex must look at its word again: what orders is the word, an atomic. In
@@ -132,6 +133,15 @@ bool scheduled_futex(const FutexCall& call, long* result) {
   }
 }
 
+template <typename Real>
+long may_order(Thread* thread, Address pc, Real real) {
+  if (!in_production()) return real();
+  on_region_begin(thread, pc, 0, nullptr, 0);
+  const long result = real();
+  on_region_end(thread, pc, nullptr, 0);
+  return result;
+}
+
 }  // namespace
 
 REAL_FUNCTION(int, fork, ())
@@ -195,7 +205,7 @@ INTERCEPT(long, syscall, (long number, long a, long b, long c, long d, long e, l
     case SYS_munmap:
       return ::munmap(reinterpret_cast<void*>(a), static_cast<size_t>(b));
     default:
-      return REAL(syscall)(number, a, b, c, d, e, f);
+      return may_order(thread, CALLER, [=] { return REAL(syscall)(number, a, b, c, d, e, f); });
   }
 }
 

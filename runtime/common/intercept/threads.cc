@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <threads.h>
 #include <time.h>
@@ -32,9 +33,36 @@ struct ThreadStart {
   Lock lock;
   bool listed;
   uint32_t entered;  // a futex: the created thread is about to run the program's routine
+  bool masked;       // the thread begins with all signals blocked, and then gets `mask`
+  sigset_t mask;
 };
 
 namespace {
+
+REAL_FUNCTION(int, pthread_sigmask, (int how, const sigset_t* set, sigset_t* old))
+
+// A handler that runs in a thread before we know it would order unseen: the thread begins with its
+// signals blocked, unless its attributes say otherwise.
+class SignalsBlocked {
+ public:
+  explicit SignalsBlocked(ThreadStart* start, const pthread_attr_t* attributes = nullptr) {
+    sigset_t all, own;
+    if (attributes != nullptr &&
+        pthread_attr_getsigmask_np(attributes, &own) != PTHREAD_ATTR_NO_SIGMASK_NP)
+      return;
+    sigfillset(&all);
+    start->masked = REAL(pthread_sigmask)(SIG_BLOCK, &all, &mask_) == 0;
+    start->mask = mask_;
+    masked_ = start->masked;
+  }
+  void end() const {
+    if (masked_) REAL(pthread_sigmask)(SIG_SETMASK, &mask_, nullptr);
+  }
+
+ private:
+  sigset_t mask_ = {};
+  bool masked_ = false;
+};
 
 pthread_key_t key;
 uint32_t alive = 1;
@@ -99,7 +127,11 @@ void thread_ends(void* value) {
   leave_fibers();
   Thread* const thread = self();
   if (thread == nullptr) return;
-  tls_self = nullptr;  // a signal handler that arrives now must not find a half-removed thread
+  // A signal handler that arrives now must not find a half-removed thread, nor run unseen.
+  sigset_t all;
+  sigfillset(&all);
+  REAL(pthread_sigmask)(SIG_BLOCK, &all, nullptr);
+  tls_self = nullptr;
   leave_robust_mutexes(thread);
   on_thread_finish(thread);
   count_alive(-1);
@@ -124,8 +156,15 @@ void enter_thread(ThreadStart* start) {
   const pthread_t name = pthread_self();
   list_thread(start, &name);
   if (thread != nullptr) begin_thread(thread);
+  if (start->masked) REAL(pthread_sigmask)(SIG_SETMASK, &start->mask, nullptr);
   has_entered(start);
   leave_start(start);
+}
+
+// What follows is libraries' code: destructors of a thread's variables, and what C++ does "at
+// thread exit".
+void leaves_program() {
+  if (in_production() && self() != nullptr) on_region_begin(self(), 0, 0, nullptr, 0);
 }
 
 CALLS_PROGRAM void* run_thread(void* argument) {
@@ -134,7 +173,7 @@ CALLS_PROGRAM void* run_thread(void* argument) {
   void* const own_argument = start->argument;
   enter_thread(start);
   void* const result = routine(own_argument);
-  NO_TAIL_CALL;
+  leaves_program();
   return result;
 }
 
@@ -144,7 +183,7 @@ CALLS_PROGRAM int run_c11_thread(void* argument) {
   void* const own_argument = start->argument;
   enter_thread(start);
   const int result = routine(own_argument);
-  NO_TAIL_CALL;
+  leaves_program();
   return result;
 }
 
@@ -225,7 +264,9 @@ INTERCEPT(int, pthread_create,
   if (start == nullptr) return REAL(pthread_create)(name, attributes, routine, argument);
   start->routine = routine;
   begins_with(start, reinterpret_cast<Address>(routine));
+  const SignalsBlocked blocked(start, attributes);
   const int result = REAL(pthread_create)(name, attributes, run_thread, start);
+  blocked.end();
   if (result == 0) {
     list_thread(start, name);
     if (!scheduled(parent)) await_entry(start);
@@ -296,7 +337,9 @@ INTERCEPT(int, thrd_create, (thrd_t * name, thrd_start_t routine, void* argument
   if (start == nullptr) return REAL(thrd_create)(name, routine, argument);
   start->c11_routine = routine;
   begins_with(start, reinterpret_cast<Address>(routine));
+  const SignalsBlocked blocked(start);
   const int result = REAL(thrd_create)(name, run_c11_thread, start);
+  blocked.end();
   if (result == thrd_success) {
     list_thread(start, name);
     if (!scheduled(parent)) await_entry(start);

@@ -208,17 +208,20 @@ void on_info(int signal, siginfo_t* info, void*) {
 
 }  // namespace
 
-// Installing and sending happen before the handler runs.
+// Installing and sending happen before the handler runs. What is sent may also be for a signalfd
+// (o2).
 CASE(signal_handlers, R"(
 T0 happens_before o1
 T0 happens_before o1
+T0 happens_before o2
 T0 happens_after o1
 T0 mark handler
 T0 mark second
 T0 happens_before o1
 T0 happens_before o1
-T0 happens_after o1
 T0 happens_before o2
+T0 happens_after o1
+T0 happens_before o3
 )") {
   struct sigaction action = {}, old;
   action.sa_handler = on_plain;
@@ -259,6 +262,7 @@ T0 jump 1
 T0 mark back
 T0 happens_before o1
 T0 happens_before o1
+T0 happens_before o2
 T0 happens_after o1
 T0 jump 1
 T0 mark back
@@ -272,8 +276,10 @@ T0 mark back
 
 CASE(sigwait_family, R"(
 T0 happens_before o1
+T0 happens_before o2
 T0 happens_after o1
 T0 happens_before o1
+T0 happens_before o2
 T0 happens_after o1
 T0 mark got
 )") {
