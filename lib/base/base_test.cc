@@ -1,5 +1,9 @@
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/inotify.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -82,6 +86,26 @@ TEST(File, InputsHaveABound) {
   EXPECT_EQ(nothing.value(), "");
   // Files of the kernel report a size of 0.
   EXPECT_TRUE(read_file("/proc/self/status"));
+}
+
+TEST(File, DevicesAreNotEvenOpened) {
+  // Opening alone starts a watchdog, rewinds a tape, raises a modem's line.
+  const std::string path = (std::filesystem::temp_directory_path() /
+                            ("deadheat_base_test_" + std::to_string(::getpid())))
+                               .string();
+  if (::mknod(path.c_str(), S_IFCHR | 0600, makedev(1, 5)) != 0)
+    GTEST_SKIP() << "needs root, to make a device of its own";
+  const ScopedFd watch(::inotify_init1(IN_CLOEXEC | IN_NONBLOCK));
+  ASSERT_GE(::inotify_add_watch(watch.get(), path.c_str(), IN_OPEN), 0);
+  char event[4096];
+  EXPECT_FALSE(read_file(path));
+  EXPECT_FALSE(open_regular(path));
+  EXPECT_LT(::read(watch.get(), event, sizeof event), 0) << "it was opened";
+  {
+    const ScopedFd opened(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  EXPECT_GT(::read(watch.get(), event, sizeof event), 0) << "nothing would have been noticed";
+  std::filesystem::remove(path);
 }
 
 TEST(Printable, ShowsWhatWouldDriveATerminal) {

@@ -28,25 +28,75 @@ Error errno_error(std::string_view what, const std::string& path, int error_numb
   return Error{std::string(what) + " " + path + ": " + std::strerror(error_number), hint};
 }
 
+namespace {
+
+Error is_device(const std::string& name) {
+  return {"cannot read " + name + ": it is a device", "name a file or a pipe"};
+}
+
+// By its number, since only an open one can be asked. Not serial lines, unless one is the caller's.
+bool may_be_terminal(const struct stat& info) {
+  const unsigned number = major(info.st_rdev);
+  constexpr unsigned kConsoles = 4, kMostConsoles = 64, kOwn = 5, kFirstPseudo = 136,
+                     kLastPseudo = 143;
+  if ((number >= kFirstPseudo && number <= kLastPseudo) || number == kOwn) return true;
+  if (number == kConsoles && minor(info.st_rdev) < kMostConsoles) return true;
+  struct stat own{};
+  return ::fstat(STDIN_FILENO, &own) == 0 && S_ISCHR(own.st_mode) && own.st_rdev == info.st_rdev;
+}
+
+bool is_null(const struct stat& info) {
+  return S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
+}
+
+// Opens what was looked at, even if the path now leads elsewhere.
+Result<ScopedFd> open_unless(const std::string& path, bool (*refused)(const struct stat&),
+                             const Error& why) {
+  const ScopedFd place(::open(path.c_str(), O_PATH | O_CLOEXEC));
+  struct stat info{};
+  if (!place.valid() || ::fstat(place.get(), &info) != 0)
+    return errno_error("cannot open", path, errno);
+  if (refused(info)) return why;
+  constexpr int kFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+  ScopedFd fd(::open(("/proc/self/fd/" + std::to_string(place.get())).c_str(), kFlags));
+  if (!fd.valid() && errno == ENOENT) fd = ScopedFd(::open(path.c_str(), kFlags));  // no /proc
+  if (!fd.valid()) return errno_error("cannot open", path, errno);
+  return fd;
+}
+
+}  // namespace
+
 Status check_readable(int fd, const std::string& name) {
   struct stat info{};
   if (::fstat(fd, &info) != 0) return errno_error("cannot read", name, errno);
   if (S_ISDIR(info.st_mode)) return errno_error("cannot read", name, EISDIR);
-  const bool is_null = S_ISCHR(info.st_mode) && info.st_rdev == makedev(1, 3);
-  if (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode) || is_null || ::isatty(fd) == 1) return Ok{};
+  if (S_ISREG(info.st_mode) || S_ISFIFO(info.st_mode) || is_null(info) || ::isatty(fd) == 1)
+    return Ok{};
   // A shell or service manager may connect a socket as standard input.
   if (S_ISSOCK(info.st_mode)) return Ok{};
-  return Error{"cannot read " + name + ": it is a device", "name a file or a pipe"};
+  return is_device(name);
+}
+
+Result<ScopedFd> open_regular(const std::string& path) {
+  return open_unless(
+      path, [](const struct stat& info) { return !S_ISREG(info.st_mode); },
+      Error{path + " is not a regular file", ""});
 }
 
 Result<ScopedFd> open_for_reading(const std::string& path) {
-  ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
-  if (!fd.valid()) return errno_error("cannot open", path, errno);
-  const Status readable = check_readable(fd.get(), path);
+  auto fd = open_unless(
+      path,
+      [](const struct stat& info) {
+        return S_ISBLK(info.st_mode) ||
+               (S_ISCHR(info.st_mode) && !is_null(info) && !may_be_terminal(info));
+      },
+      is_device(path));
+  if (!fd) return fd.error();
+  const Status readable = check_readable(fd->get(), path);
   if (!readable) return readable.error();
-  wait_for_data(fd.get(), path);
-  const int flags = ::fcntl(fd.get(), F_GETFL);
-  if (flags >= 0) ::fcntl(fd.get(), F_SETFL, flags & ~O_NONBLOCK);
+  wait_for_data(fd->get(), path);
+  const int flags = ::fcntl(fd->get(), F_GETFL);
+  if (flags >= 0) ::fcntl(fd->get(), F_SETFL, flags & ~O_NONBLOCK);
   return fd;
 }
 

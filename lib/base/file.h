@@ -19,8 +19,11 @@ namespace deadheat {
 // "cannot open trace.dht: No such file or directory", with a hint where one helps.
 Error errno_error(std::string_view what, const std::string& path, int error_number);
 
-// Refuses folders, devices and sockets. Never blocks until a writer opens the pipe.
+// Refuses folders, devices and sockets. Never blocks until a writer opens the pipe, and never opens
+// a device: that alone starts a watchdog or rewinds a tape, and paths come out of others' files.
 Result<ScopedFd> open_for_reading(const std::string& path);
+// The same for what can only be a regular file; pipes are refused too.
+Result<ScopedFd> open_regular(const std::string& path);
 // Applies the checks of open_for_reading to a descriptor that is already open.
 Status check_readable(int fd, const std::string& name);
 // Waits until a pipe has data or reaches its end. After a while it says on standard error what it

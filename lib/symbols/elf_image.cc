@@ -58,24 +58,23 @@ void close_gaps(std::vector<Symbol>& symbols) {
 
 Result<std::unique_ptr<ElfImage>> ElfImage::open(const std::string& path) {
   if (elf_version(EV_CURRENT) == EV_NONE) return Error{"libelf is too old", "update libelf"};
-  ScopedFd fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  if (!fd.valid()) return errno_error("cannot open", path, errno);
+  auto fd = open_regular(path);
+  if (!fd) return fd.error();
   struct stat info{};
-  if (::fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode))
-    return Error{path + " is not a regular file", ""};
+  if (::fstat(fd->get(), &info) != 0) return errno_error("cannot open", path, errno);
   if (static_cast<uint64_t>(info.st_size) > kMostImageBytes)
     return Error{path + " has " + with_thousands(static_cast<uint64_t>(info.st_size)) +
                      " bytes; the most that is read is " + with_thousands(kMostImageBytes),
                  "is it the right file?"};
   // Read instead of mapped: a file that shrinks meanwhile must cause an error, not a SIGBUS.
-  Elf* elf = elf_begin(fd.get(), ELF_C_READ, nullptr);
+  Elf* elf = elf_begin(fd->get(), ELF_C_READ, nullptr);
   if (elf == nullptr || elf_kind(elf) != ELF_K_ELF) {
     elf_end(elf);
     return Error{path + " is not an ELF file", ""};
   }
   const int64_t modified =
       static_cast<int64_t>(info.st_mtim.tv_sec) * 1'000'000'000 + info.st_mtim.tv_nsec;
-  std::unique_ptr<ElfImage> image(new ElfImage(path, std::move(fd), elf, modified));
+  std::unique_ptr<ElfImage> image(new ElfImage(path, std::move(*fd), elf, modified));
   image->read_build_id();
   return image;
 }

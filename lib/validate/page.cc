@@ -89,7 +89,14 @@ Result<std::unique_ptr<Page>> Page::of_process(pid_t process) {
     return Error{"process " + std::to_string(process) + " has no page for validation",
                  "build it with deadheat-cc --candidates findings.json, and let it run with that "
                  "runtime; programs that close all descriptors hide it"};
-  ScopedFd file(::open(found.c_str(), O_RDWR | O_CLOEXEC));
+  // A path may have that name too; a device or a pipe must not even be opened.
+  const ScopedFd place(::open(found.c_str(), O_PATH | O_CLOEXEC));
+  struct stat about = {};
+  if (!place.valid() || ::fstat(place.get(), &about) != 0)
+    return errno_error("cannot open", found, errno);
+  if (!S_ISREG(about.st_mode)) return no_page("it is no memory file");
+  const std::string same = "/proc/self/fd/" + std::to_string(place.get());
+  ScopedFd file(::open(same.c_str(), O_RDWR | O_CLOEXEC));
   if (!file.valid()) return errno_error("cannot open", found, errno);
   return open(std::move(file));
 }

@@ -379,6 +379,8 @@ Outcome spare_from_memory_killer() {
 const std::vector<Try>& tries() {
   static const std::vector<Try> kTries = [] {
     std::vector<Try> all = quiet_tries();
+    const std::vector<Try> shared = tries_at_what_is_shared();
+    all.insert(all.end(), shared.begin(), shared.end());
     const std::vector<Try> loud = {
         // Mounts.
         {"mount devtmpfs", [] { return mounts("devtmpfs"); }},

@@ -1,4 +1,4 @@
-// What the two files of the hostile command share: what it knows of the machine outside, and how a
+// What the files of the hostile command share: what it knows of the machine outside, and how a
 // try says what became of it.
 #pragma once
 
@@ -59,5 +59,6 @@ struct Try {
 
 // Tries that change no part of the sandbox for those after them.
 std::vector<Try> quiet_tries();
+std::vector<Try> tries_at_what_is_shared();
 
 }  // namespace escape

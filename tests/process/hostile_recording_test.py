@@ -51,6 +51,15 @@ class Private(Case):
             about = os.stat(os.path.join(recording, name))
             self.assertEqual((oct(about.st_mode & 0o7777), about.st_uid), (oct(0o600), os.geteuid()), name)
 
+    def test_the_command_cannot_take_the_disk_by_its_output(self):
+        """One call can make a file of any size; these files are not in the sandbox. Only sparse ones here, should it get through."""
+        script = ("import os\nfor fd in (1, 2):\n    for size in (64 << 20, 1 << 44):\n        try: os.ftruncate(fd, size)\n"
+                  "        except OSError as e: open('said', 'a').write(f'{size}: {e.strerror};')")
+        recording = self.path("rec")
+        self.or_skip(self.proc("record", "-o", recording, "--most-memory", "1024", "--", "/usr/bin/python3", "-c", script))
+        for name in ("out", "err"):
+            self.assertEqual(os.stat(os.path.join(recording, name)).st_size, 64 << 20, name)
+
     def test_an_empty_folder_that_was_there_becomes_private(self):
         os.mkdir(self.path("rec"), 0o755)
         self.assertEqual(stat.S_IMODE(os.stat(self.record()).st_mode), 0o700)

@@ -46,6 +46,18 @@ class Odd(Watching):
     def test_children_may_share_the_memory(self):
         self.check_undisturbed("clone")
 
+    def test_a_pipe_as_its_debug_file(self):
+        """Nobody writes to it: who opens it to unwind a stack waits for ever, and the program with him."""
+        self.build("rwrace.c", "piped", "-g", "-DRACE", "-fno-asynchronous-unwind-tables")
+        with open(self.path("piped.debug"), "w", encoding="ascii"):
+            pass
+        subprocess.run(["objcopy", "--strip-debug", "--add-gnu-debuglink=piped.debug", "piped"], cwd=self.folder, check=True)
+        os.remove(self.path("piped.debug"))
+        os.mkfifo(self.path("piped.debug"))
+        run = self.watch("--budget", "20%", "--findings", "f.json", "--", self.path("piped"), "1")
+        self.assertEqual(run.returncode, 66, run.stderr)
+        self.assertGreater(self.counters()["samples"], 0)
+
     def test_a_file_that_was_replaced(self):
         """The path leads to another program by now."""
         shutil.copy(self.path("RACE"), self.path("server"))

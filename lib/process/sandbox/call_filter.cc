@@ -1,6 +1,7 @@
 #include "lib/process/sandbox/call_filter.h"
 
 #include <linux/audit.h>
+#include <linux/netlink.h>
 #include <linux/sched.h>
 #include <linux/seccomp.h>
 #include <sys/ioctl.h>
@@ -21,10 +22,20 @@ constexpr uint32_t kNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | 
                                  CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET;
 constexpr uint32_t kNewTime = 0x80;  // CLONE_NEWTIME; in clone() these bits are the signal
 constexpr uint32_t kInsertIntoTerminal = 0x5412, kConsoleSelection = 0x541c;  // TIOCSTI, TIOCLINUX
+// For an unknown line discipline, for bridges, VLANs and frame relay the kernel loads a module.
+constexpr uint32_t kSetDiscipline = 0x5423;  // TIOCSETD
+constexpr std::array<uint32_t, 8> kDriverRequests = {
+    0x8940, 0x8941, 0x8980, 0x8981,   // SIOC[GS]IFBR, SIOC(ADD|DEL)DLCI
+    0x8982, 0x8983, 0x89a0, 0x89a1};  // SIOC[GS]IFVLAN, SIOCBR(ADD|DEL)BR
 
 // Other families bypass network namespaces (vsock, bluetooth) or reach parts of the kernel that no
 // ordinary program uses.
-constexpr std::array<uint32_t, 5> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET};
+constexpr std::array<uint32_t, 4> kFamilies = {AF_UNIX, AF_INET, AF_INET6, AF_PACKET};
+// Of internet protocols, those whose module is loaded when a socket is made: DCCP, L2TP, SCTP, SMC.
+constexpr std::array<uint32_t, 4> kRareProtocols = {33, 115, 132, 256};
+// Of netlink, what is part of every kernel: routes, user programs, SELinux, audit, devices.
+constexpr std::array<uint32_t, 5> kNetlink = {NETLINK_ROUTE, NETLINK_USERSOCK, NETLINK_SELINUX,
+                                              NETLINK_AUDIT, NETLINK_KOBJECT_UEVENT};
 
 #ifndef SYS_open_tree_attr  // Linux 6.15
 #define SYS_open_tree_attr 467
@@ -130,6 +141,11 @@ class Compiler {
     answer(fails_with(error));
   }
 
+  void permit(uint32_t value) {
+    jump(BPF_JEQ, value, 0, 1);
+    answer(SECCOMP_RET_ALLOW);
+  }
+
   // `judge` inspects the argument; values without an answer are allowed.
   template <typename Judge>
   void when(long number, size_t argument, Judge judge) {
@@ -153,17 +169,31 @@ class Compiler {
       forbid(numbers.clone3, ENOSYS);
     }
     when(numbers.ioctl, second, [&] {
-      for (const uint32_t request : {kInsertIntoTerminal, kConsoleSelection})
+      for (const uint32_t request : {kInsertIntoTerminal, kConsoleSelection, kSetDiscipline})
         forbid(static_cast<long>(request));
+      if (allow_.has(Permission::kNetwork)) return;
+      for (const uint32_t request : kDriverRequests) forbid(static_cast<long>(request));
     });
     for (const long makes : {numbers.socket, numbers.socketpair})
-      when(makes, first, [&] {
-        for (const uint32_t family : kFamilies) {
-          jump(BPF_JEQ, family, 0, 1);
-          answer(SECCOMP_RET_ALLOW);
-        }
-        answer(fails_with(EAFNOSUPPORT));
+      when(makes, first, [&] { sockets(); });
+  }
+
+  // Expects the family to be loaded.
+  void sockets() {
+    const size_t protocol = offsetof(seccomp_data, args[2]);
+    const bool any = allow_.has(Permission::kNetwork);
+    when(AF_NETLINK, protocol, [&] {
+      if (any) return;
+      for (const uint32_t one : kNetlink) permit(one);
+      answer(fails_with(EPERM));
+    });
+    for (const uint32_t family : {AF_INET, AF_INET6})
+      when(family, protocol, [&] {
+        if (any) return;
+        for (const uint32_t one : kRareProtocols) forbid(one);
       });
+    for (const uint32_t family : kFamilies) permit(family);
+    answer(fails_with(EAFNOSUPPORT));
   }
 
   void spare_first_process(long number, size_t argument) {

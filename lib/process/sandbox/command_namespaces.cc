@@ -9,8 +9,10 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <string>
+#include <utility>
 
 #include "lib/base/file.h"
 #include "lib/process/sandbox/fork_into.h"
@@ -29,6 +31,7 @@ bool write_once(const std::string& path, std::string_view text) {
 // The first process of the namespaces. It ends when the other end of the pipe closes.
 [[noreturn]] void hold(int go_on, int ready, bool may_nest) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  leave_counts_to_others();
   const char answer = may_nest || forbid_user_namespaces() ? 'K' : 'E';
   char byte = 0;
   if (::write(ready, &answer, 1) == 1 && ::read(go_on, &byte, 1) < 0) ::_exit(1);
@@ -51,6 +54,20 @@ Result<CommandNamespaces> open_namespaces(pid_t holder, bool own_network) {
 }
 
 }  // namespace
+
+void leave_counts_to_others() {
+  for (const auto& [own, of_machine] :
+       {std::pair{"max_inotify_instances", "inotify/max_user_instances"},
+        {"max_inotify_watches", "inotify/max_user_watches"},
+        {"max_fanotify_groups", "fanotify/max_user_groups"},
+        {"max_fanotify_marks", "fanotify/max_user_marks"}}) {
+    auto text = read_file(std::string("/proc/sys/fs/") + of_machine);
+    uint64_t most = 0;
+    if (!text) continue;
+    std::from_chars(text->data(), text->data() + text->size(), most);
+    if (most > 1) write_once(std::string("/proc/sys/user/") + own, std::to_string(most / 2));
+  }
+}
 
 bool forbid_user_namespaces() { return write_once("/proc/sys/user/max_user_namespaces", "0"); }
 

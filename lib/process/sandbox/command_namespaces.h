@@ -23,6 +23,11 @@ struct CommandNamespacesRequest {
 // The creating process has ended when this returns. Requires the machine's root.
 Result<CommandNamespaces> make_command_namespaces(const CommandNamespacesRequest& request);
 
+// Some limits count all of a user's objects on the machine, in whatever namespace they were made:
+// inotify instances, 128 by default. Half of them stays with programs outside of the caller's
+// user namespace.
+void leave_counts_to_others();
+
 // Prevents processes in the caller's user namespace from creating others; false: failed.
 bool forbid_user_namespaces();
 

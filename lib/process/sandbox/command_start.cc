@@ -39,6 +39,30 @@ void set_streams(const Command& command) {
     if (from[i] < 0 || ::dup2(from[i], i) < 0) ::_exit(kNotExecutable);
 }
 
+void lower(__rlimit_resource what, uint64_t most) {
+  rlimit limit = {};
+  ::getrlimit(what, &limit);
+  if (limit.rlim_max > most) limit.rlim_max = most;  // "no limit" is the largest number
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(what, &limit);
+}
+
+void set_limits(const CommandBounds& bounds) {
+  // A size of 1 means: no core file, and none for the machine's handler either (0 would still
+  // invoke that).
+  const rlimit no_core = {1, 1};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  // Its output goes to files outside of the sandbox, where one call could take the whole disk.
+  if (bounds.most_file_bytes != 0) lower(RLIMIT_FSIZE, bounds.most_file_bytes);
+  if (!bounds.ordinary_priority) return;
+  constexpr uint64_t kNiceZero = 20;
+  lower(RLIMIT_RTPRIO, 0);
+  lower(RLIMIT_NICE, kNiceZero);
+  const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
+  const sched_param plain = {};
+  if (policy != SCHED_BATCH && policy != SCHED_IDLE) ::sched_setscheduler(0, SCHED_OTHER, &plain);
+}
+
 // The order matters: the filter needs the capabilities, and another user has none.
 void set_bounds(const CommandBounds& bounds) {
   if (bounds.user_namespace >= 0 && ::setns(bounds.user_namespace, CLONE_NEWUSER) != 0)
@@ -70,10 +94,7 @@ void set_identity(const Command& command) {
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
-  // A size of 1 means: no core file, and none for the machine's handler either (0 would still
-  // invoke that).
-  const rlimit no_core = {1, 1};
-  ::setrlimit(RLIMIT_CORE, &no_core);
+  set_limits(bounds);
   bound_capabilities(bounds.capabilities);
   set_identity(command);
   if (command.same_addresses) ::personality(ADDR_NO_RANDOMIZE);

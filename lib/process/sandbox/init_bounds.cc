@@ -51,6 +51,7 @@ void be_first_to_go() {
 Status enter_namespaces(const InitRequest& request) {
   if (request.user_namespace) {
     if (Status done = map_own_identity(request.user, request.group); !done) return done.error();
+    leave_counts_to_others();
     // If this fails, the call filter still prevents the command from creating one.
     if (!request.options->allow.has(Permission::kNamespaces)) forbid_user_namespaces();
   }
@@ -70,7 +71,11 @@ CommandBounds bounds_of(const InitRequest& request) {
   CommandBounds bounds;
   bounds.capabilities = kept_capabilities(
       {options.allow, options.in_place, own_user_namespace, !options.host_network});
-  if (options.in_place || options.allow.has(Permission::kMachine)) return bounds;
+  if (options.allow.has(Permission::kMachine)) return bounds;
+  bounds.ordinary_priority = true;
+  if (options.in_place) return bounds;
+  // A scratch folder lifts the bound of changed files, and these are no different.
+  if (options.scratch.empty()) bounds.most_file_bytes = request.limit->memory();
   bounds.filter = compile(options.allow);
   if (request.of_command == nullptr) return bounds;
   bounds.user_namespace = request.of_command->user.get();

@@ -8,6 +8,7 @@
 
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <iterator>
 #include <string>
 #include <vector>
@@ -41,6 +42,21 @@ bool hide(const std::string& root, const std::string& path) {
   if (S_ISDIR(info.st_mode))
     return ::mount("tmpfs", path.c_str(), "tmpfs", kQuiet | MS_RDONLY, "size=4k,mode=555") == 0;
   return ::mount((root + "/dev/null").c_str(), path.c_str(), nullptr, MS_BIND, nullptr) == 0;
+}
+
+// Files that lead to the registers and the memory of devices: some devices change when they are
+// read, and the machine's root may read them although /sys is read-only.
+std::vector<std::string> device_memory(const std::string& sys) {
+  namespace fs = std::filesystem;
+  std::vector<std::string> all;
+  std::error_code failed;
+  for (const auto& device : fs::directory_iterator(sys + "/bus/pci/devices", failed))
+    for (const auto& file : fs::directory_iterator(device.path(), failed)) {
+      const std::string name = file.path().filename();
+      if (name == "rom" || (name.starts_with("resource") && name != "resource"))
+        all.push_back(file.path());
+    }
+  return all;
 }
 
 // Every folder of /proc apart from the processes' holds settings of the machine or none: sys, irq,
@@ -136,9 +152,11 @@ Status mount_kernel_folders(const std::string& root, const std::string& shared, 
         !make_read_only(path))
       result.problems.push_back("/proc/" + name + " is the machine's own inside");
   }
-  for (const char* name : kHidden)
-    if (!hide(root, root + name))
-      result.problems.push_back(std::string(name) + " can be seen inside");
+  std::vector<std::string> hidden(std::begin(kHidden), std::end(kHidden));
+  for (const std::string& path : device_memory(root + "/sys"))
+    hidden.push_back(path.substr(root.size()));
+  for (const std::string& name : hidden)
+    if (!hide(root, root + name)) result.problems.push_back(name + " can be seen inside");
   return Ok{};
 }
 

@@ -65,6 +65,7 @@ bool tmpfs_is_enough(bool user_namespace) {
 struct Sandbox::State {
   SandboxOptions options;
   bool user_namespace = false;
+  std::string scratch_above;  // empty: a tmpfs is used
   TemporaryFolder scratch;
   ResourceLimits limit;
   GivenFiles given;
@@ -123,9 +124,10 @@ Status Sandbox::State::prepare() {
   const auto types = read_file("/proc/filesystems");
   if (types && types.value().find("\toverlay\n") == std::string::npos)
     problems.push_back("this kernel may have no overlayfs (modprobe overlay)");
-  if (options.scratch.empty() && !tmpfs_is_enough(user_namespace)) {
+  scratch_above = options.scratch;
+  if (scratch_above.empty() && !tmpfs_is_enough(user_namespace)) {
     const char* folder = std::getenv("TMPDIR");
-    options.scratch = folder == nullptr || *folder == '\0' ? "/tmp" : folder;
+    scratch_above = folder == nullptr || *folder == '\0' ? "/tmp" : folder;
   }
   return Ok{};
 }
@@ -228,8 +230,8 @@ Status Sandbox::start(Body body) {
     state.report = static_cast<InitReport*>(page);
   }
   new (state.report) InitReport;
-  if (!state.options.in_place && !state.options.scratch.empty()) {
-    auto scratch = TemporaryFolder::create(state.options.scratch, "deadheat-sandbox-");
+  if (!state.options.in_place && !state.scratch_above.empty()) {
+    auto scratch = TemporaryFolder::create(state.scratch_above, "deadheat-sandbox-");
     if (!scratch) return scratch.error();
     state.scratch = std::move(*scratch);
   }

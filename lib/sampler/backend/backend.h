@@ -83,8 +83,9 @@ class Backend {
 
   // Time during which threads other than those of events were stopped.
   virtual uint64_t stopped_ns() const = 0;
-  // How long the task was stopped in the last second; if arming stops the other tasks too, the
-  // maximum over all of them.
+  // How long the task was stopped in the last second; of kEveryTask, or if arming stops the other
+  // tasks too, the maximum over all of them.
+  static constexpr int kEveryTask = 0;
   virtual uint64_t stood_ns(int) { return 0; }
   virtual Counters counters() const = 0;
 };

@@ -10,20 +10,15 @@ namespace {
 constexpr uint64_t kRotationNs = 100'000'000;  // a breakpoint not reached by then moves
 // A breakpoint that only explores stays longer: moving it is the expensive part.
 constexpr uint64_t kExploringNs = 250'000'000, kFirstsNs = 1'000'000'000;
-// A few at a time: each costs two system calls, while threads that hit a breakpoint are stopped.
 constexpr uint64_t kStepNs = 10'000'000;
-constexpr size_t kMostInAStep = 64;
+constexpr double kLookingShare = 1.0 / 10;  // of the budget
+constexpr uint64_t kMostBetweenLooksNs = 1'000'000'000;
 constexpr size_t kMostTakenIn = 4096;        // sites of a decoded module: 2 ms
 constexpr uint64_t kPatienceNs = 1'000'000;  // for active samples
-// Hot sites use up the budget before a rare one is reached, but races often involve one of each. So
-// sites that were never sampled may exceed the budget a little, and a breakpoint on a rarely
-// running site stays in place.
-constexpr uint64_t kFirstSampleDebtNs = 10'000'000;
+// A breakpoint on a rarely running site stays in place.
 constexpr uint64_t kWaitNs = 10'000'000'000;
 constexpr size_t kMostWaiting = 512;
 constexpr uint32_t kMostPasses = 3;
-constexpr uint64_t kExploringDebtNs = 20'000'000;
-constexpr double kExploringShare = 1.0 / 3;  // of the budget
 
 }  // namespace
 
@@ -34,6 +29,7 @@ Session::Session(Backend& backend, SessionOptions options)
       budget_(options_.budget, backend.now_ns()),
       samples_(backend, code_, options_.seed + 1, options_.delay_ns),
       decoding_(options_.functions, options_.suspected),
+      at_once_(std::min<size_t>(4, options_.breakpoints)),
       start_ns_(backend.now_ns()) {
   if (options_.found)
     samples_.found = [this](const Collision& collision) {
@@ -157,15 +153,20 @@ void Session::rotate() {
   const uint64_t from = backend_.now_ns();
   next_rotation_ns_ = from + kStepNs;
   if (from >= next_modules_ns_) {
-    next_modules_ns_ = from + kRotationNs;
     load_modules();
     look();
+    // Both ask for every thread: with many of them, less often, so that samples keep the budget.
+    const auto cost = static_cast<double>(backend_.now_ns() - from);
+    const double pause = cost / (kLookingShare * std::max(options_.budget, 1e-3));
+    next_modules_ns_ =
+        from + std::clamp(static_cast<uint64_t>(pause), kRotationNs, kMostBetweenLooksNs);
     if (!std::exchange(wasted_, false)) at_once_ = std::min(options_.breakpoints, at_once_ * 2);
   }
   size_t removed = 0;
+  const bool exploring = may_explore();
   for (auto it = placed_.begin(); it != placed_.end() && removed < kMostInAStep;) {
     const auto next = std::next(it);
-    if (outlived(it->second, from)) {
+    if (outlived(it->second, from, exploring)) {
       backend_.remove(it->first);
       (void)take_placed(it);
       removed++;
@@ -181,8 +182,9 @@ void Session::rotate() {
 }
 
 // Whether it makes room for another. A site that runs, but not now, keeps its breakpoint.
-bool Session::outlived(Placed& placed, uint64_t now_ns) {
+bool Session::outlived(Placed& placed, uint64_t now_ns, bool may_explore) {
   const uint64_t age = now_ns - placed.since_ns;
+  if (placed.purpose == Purpose::kExplore && !may_explore) return true;
   if (placed.purpose == Purpose::kWait) return age >= kWaitNs;
   if (placed.purpose == Purpose::kExplore)
     return age >= (chooser_.is_first(placed.site) ? kFirstsNs : kExploringNs);
@@ -218,16 +220,6 @@ uint32_t Session::take_placed(std::unordered_map<uint64_t, Placed>::iterator pla
   return was.site;
 }
 
-// Not immediately: the thread that reached it is stopped there.
-void Session::place_owed() {
-  if (!budget_.nearly_allows(backend_.now_ns(), kFirstSampleDebtNs)) return;
-  for (size_t placed = 0; !owed_.empty() && placed < kMostInAStep; ++placed) {
-    const uint32_t site = owed_.back();
-    owed_.pop_back();
-    if (!chooser_.is_placed(site)) (void)place(site, Purpose::kWait);
-  }
-}
-
 void Session::place_more() {
   const uint64_t now = backend_.now_ns();
   if (!budget_.allows(now, samples_.standing_ns(now))) return;
@@ -235,22 +227,6 @@ void Session::place_more() {
     const auto site = chooser_.pick();
     if (!site) return;
     (void)place(*site, Purpose::kSample);
-  }
-}
-
-// A hit without a sample costs little, and each site is first seen to run only once: so exploration
-// continues even when samples have spent the budget, but within a bound.
-void Session::explore() {
-  const uint64_t now = backend_.now_ns();
-  if (!budget_.nearly_allows(now, kExploringDebtNs)) return;
-  if (static_cast<double>(exploring_ns_) >
-      options_.budget * kExploringShare * static_cast<double>(now - start_ns_) + kExploringDebtNs)
-    return;
-  for (size_t tries = 0; placed_for(Purpose::kExplore) < options_.exploring && tries < kMostInAStep;
-       ++tries) {
-    const auto site = chooser_.explore();
-    if (!site) return;
-    (void)place(*site, Purpose::kExplore);
   }
 }
 

@@ -71,6 +71,12 @@ class Session {
     CodeSite code;
   };
 
+  // A few at a time: each costs two system calls, while threads that hit a breakpoint are stopped.
+  static constexpr size_t kMostInAStep = 64;
+  // Hot sites use up the budget before a rare one is reached, but races often involve one of each.
+  // So sites that were never sampled may exceed the budget a little.
+  static constexpr uint64_t kFirstSampleDebtNs = 10'000'000;
+
   void load_program();
   void load_modules();
   void take_in(size_t most);  // sites of decoded modules
@@ -84,7 +90,8 @@ class Session {
   void explore();
   void place_owed();
   bool place(uint32_t site, Purpose purpose);
-  bool outlived(Placed& placed, uint64_t now_ns);
+  bool outlived(Placed& placed, uint64_t now_ns, bool may_explore);
+  bool may_explore();
   size_t placed_for(Purpose purpose) const { return counts_[static_cast<size_t>(purpose)]; }
   uint32_t take_placed(std::unordered_map<uint64_t, Placed>::iterator placed);
   bool handle(const Event& event);  // false: the watch ends
@@ -113,7 +120,7 @@ class Session {
   std::array<size_t, static_cast<size_t>(Purpose::kCount)> counts_{};  // of placed_
   std::vector<uint32_t> owed_;  // reached without budget, and never sampled
   // No more breakpoints than are reached in the time for which they can be afforded.
-  size_t at_once_ = 4;
+  size_t at_once_;
   uint64_t exploring_ns_ = 0, sampling_ns_ = 0, next_modules_ns_ = 0;
   uint64_t looks_ = 0;
   bool postponed_ = false;

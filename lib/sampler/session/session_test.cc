@@ -224,6 +224,34 @@ TEST(Session, NoSampleIsLongerThanWhatIsLeft) {
   EXPECT_EQ(Session(target, options).run().samples, 1U);
 }
 
+TEST(Session, NothingIsExploredWhileAThreadHasStoodForHalfOfTheBound) {
+  SessionOptions options = short_session();
+  options.breakpoints = 0;  // only those that explore
+  options.standstill_ns = 8'000'000;
+  FakeBackend target(tiny());
+  size_t before = 0, meanwhile = 0, after = 0;
+  target.script = {[&](FakeBackend& fake) {
+    before = fake.placed.size();
+    fake.stood[Backend::kEveryTask] = 4'000'000;
+    return Event{};
+  }};
+  for (int i = 0; i < 20; ++i) target.script.push_back(time());
+  target.script.push_back([&](FakeBackend& fake) {
+    meanwhile = fake.placed.size();
+    fake.stood[Backend::kEveryTask] = 3'900'000;
+    return Event{};
+  });
+  for (int i = 0; i < 20; ++i) target.script.push_back(time());
+  target.script.push_back([&](FakeBackend& fake) {
+    after = fake.placed.size();
+    return Event{};
+  });
+  Session(target, options).run();
+  EXPECT_GT(before, 0U);
+  EXPECT_EQ(meanwhile, 0U);
+  EXPECT_GT(after, 0U);
+}
+
 TEST(Standstill, IsWhatStoodInTheLastSecond) {
   Standstill stood;
   constexpr uint64_t kMs = 1'000'000;

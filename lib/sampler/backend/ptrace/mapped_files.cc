@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/base/file.h"
 #include "lib/base/text.h"
 #include "lib/symbols/elf_image.h"
 
@@ -72,11 +73,11 @@ std::string MappedFiles::readable(const std::string& path, uint64_t begin, uint6
   const std::string range = hex(begin).substr(2) + "-" + hex(end).substr(2);
   for (const std::string& place :
        {path, process + "/root" + path, process + "/map_files/" + range, process + "/exe"}) {
-    ScopedFd file(::open(place.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-    if (!file.valid() || !is_mapped_at(file.get(), memory.get(), begin, end)) continue;
+    auto file = open_regular(place);
+    if (!file || !is_mapped_at(file->get(), memory.get(), begin, end)) continue;
     if (place == path) return path;
     // The process may end before the report is written, and these names with it.
-    open_.push_back(std::move(file));
+    open_.push_back(std::move(*file));
     return "/proc/self/fd/" + std::to_string(open_.back().get());
   }
   return {};

@@ -225,7 +225,8 @@ uint64_t PtraceBackend::stood_ns(int task) {
   const uint64_t now = now_ns();
   uint64_t longest = 0;
   for (auto& [id, one] : tasks_)
-    if (id == task || !by_perf_) longest = std::max(longest, one.stood.in_last_second(now));
+    if (id == task || task == kEveryTask || !by_perf_)
+      longest = std::max(longest, one.stood.in_last_second(now));
   return longest;
 }
 

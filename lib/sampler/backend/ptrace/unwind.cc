@@ -1,11 +1,12 @@
 #include "lib/sampler/backend/ptrace/unwind.h"
 
 #include <elfutils/libdwfl.h>
-#include <fcntl.h>
 
 #include <algorithm>
 #include <cstring>
 #include <utility>
+
+#include "lib/base/file.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -35,14 +36,23 @@ int find_elf(Dwfl_Module* module, void** data, const char* name, Dwarf_Addr base
   if (found == current_modules->end())
     return dwfl_linux_proc_find_elf(module, data, name, base, file, elf);
   *file = ::strdup(found->path.c_str());
-  return ::open(found->readable().c_str(), O_RDONLY | O_CLOEXEC);
+  auto opened = open_regular(found->readable());
+  return opened ? opened->release() : -1;
+}
+
+// libdw would open whatever the program's .gnu_debuglink names, and wait where that is a pipe,
+// while the program stands. Missed: frames of code that is described in a separate .debug_frame
+// only.
+int find_no_debuginfo(Dwfl_Module*, void**, const char*, Dwarf_Addr, const char*, const char*,
+                      GElf_Word, char**) {
+  return -1;
 }
 
 const Dwfl_Callbacks* callbacks() {
   static const Dwfl_Callbacks made = [] {
     Dwfl_Callbacks one{};
     one.find_elf = find_elf;
-    one.find_debuginfo = dwfl_standard_find_debuginfo;
+    one.find_debuginfo = find_no_debuginfo;
     return one;
   }();
   return &made;
