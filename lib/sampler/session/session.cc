@@ -36,7 +36,7 @@ Session::Session(Backend& backend, SessionOptions options)
       decoding_(options_.functions, options_.suspected),
       start_ns_(backend.now_ns()) {
   if (options_.found)
-    samples_.found = [this](const Collision& collision) {
+    samples_.collisions().found = [this](const Collision& collision) {
       options_.found(collision, code_.modules(),
                      static_cast<double>(backend_.now_ns() - start_ns_) / 1e9);
     };
@@ -342,12 +342,13 @@ void Session::account(const std::vector<SampleEnd>& ends) {
 SessionResult Session::finish() {
   const uint64_t now = backend_.now_ns();
   SessionResult result;
-  result.collisions = samples_.take_collisions();
+  result.collisions = samples_.collisions().take();
   result.modules = code_.modules();
   result.seconds = static_cast<double>(now - start_ns_) / 1e9;
   result.used = budget_.used(now);
   result.sites = chooser_.size();
   result.running = chooser_.seen_running();
+  result.sampled = chooser_.sampled_once();
   result.hits = hits_;
   result.samples = samples_.count();
   result.ended = ended_;
