@@ -129,7 +129,7 @@ std::string_view basis_word(model::Basis basis) {
   }
 }
 
-// What is not a module but a way of the kernel or of libc is told in words
+// An entry that is a facility of the kernel or of libc, not a module, is described in words
 // (runtime/common/unseen.h).
 bool is_in_words(std::string_view name) {
   return name.starts_with("the kernel's ") || name.starts_with("libc's ");

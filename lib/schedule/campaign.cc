@@ -23,7 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using model::ConsequenceKind;
 
-constexpr uint64_t kMostOfOthers = 2;  // evidence for a race that nobody asked for: enough to tell
+constexpr uint64_t kMostOfOthers = 2;  // pieces of evidence for a race other than the requested one
 
 struct Attempt {
   size_t finding = 0;  // index into the file

@@ -1,13 +1,13 @@
-// When nobody can move by himself: who is let go, and what is said when that is nobody.
+// When no task can go on by itself: which one is let go, and the result if there is none.
 //
-// A sleep orders nothing: who sleeps is woken once everybody else stands or waits, instead of being
-// waited for, and goes on as if the others had been slow for so long. First those whom the anchors
-// need: tasks with calls before them, or whose parent waits for them and has such calls. Who asks
-// again and again for what does not come is not woken for ever, and then the branch says nothing.
+// A sleep orders nothing: once all other tasks are held or wait, a sleeping one is woken instead of
+// waited for, and goes on as if the others had been slow for so long. Tasks that the anchors need
+// come first: those with calls before them, or whose parent waits for them and has such calls. A
+// task that polls for something that does not come is not woken for ever; the branch is then open.
 //
-// "Cannot happen" is said of a closed circle only: every task stands at its anchor or waits for
-// another one, and no clock ends any of those waits. The circle must be made of recorded calls: a
-// task that strayed, or a process that the recording lacks, may have made the anchor's call unseen.
+// "Cannot happen" requires a closed circle: every task is held at its anchor or waits for another
+// one, and no clock ends any of those waits. The circle must be made of recorded calls: a task that
+// strayed, or a process that the recording lacks, may have made the anchor's call unseen.
 #include <algorithm>
 
 #include "lib/process/recording/syscall_table.h"

@@ -57,7 +57,7 @@ Address signal_object(int signal) { return address_of(&installed[signal]); }
 bool valid(int signal) { return signal > 0 && signal < kSignals; }
 
 // Which signal a timer sends, and which ones a descriptor gets, is not followed: each has one
-// object, which is told of everything as soon as the process has such a thing.
+// object, which gets every event as soon as the process has a timer or such a descriptor.
 uint64_t timers, signal_descriptors;  // their addresses are the objects
 bool has_timers, has_signal_descriptors;
 
