@@ -161,7 +161,7 @@ int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeB
   }
   std::fprintf(
       stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
-      outcome->stopped || outcome->out_of_time ? "; not finished: deadheat confirm goes on" : "");
+      outcome->stopped || outcome->out_of_time ? "; not finished: deadheat confirm continues" : "");
   drop_harmless_orders(found.file);
   return exit_code(report(arguments, found.file), outcome->stopped ? int{kInterrupted} : 0);
 }
@@ -201,7 +201,7 @@ int run_check(CheckArguments& arguments) {
     arguments.output.findings = arguments.keep + "/findings.json";
   fs::remove_all(pipeline::schedules_folder(arguments.output.findings), error);
   if (found->stopped) {
-    std::fputs("deadheat: stopped; deadheat confirm goes on with what was found\n", stderr);
+    std::fputs("deadheat: stopped; deadheat confirm continues with what was found\n", stderr);
     return exit_code(report(arguments, found->file), kInterrupted);
   }
   if (found->file.findings.empty()) return exit_code(report(arguments, found->file), found->status);

@@ -176,7 +176,7 @@ int run_watch(WatchArguments& arguments) {
         arguments.program.empty() ? std::max(kAttachedMs, arguments.delay_ms * 2) : 0;
   arguments.session.standstill_ns = static_cast<uint64_t>(arguments.standstill_ms * 1e6);
   if (arguments.standstill_ms > 0 && arguments.standstill_ms < arguments.delay_ms / 2)
-    return fail({"--standstill below half of --delay lets no thread stand at all",
+    return fail({"--standstill below half of --delay allows no sample",
                  "as in --standstill 5, or 0 for no bound"});
   if (!arguments.candidates.empty()) {
     auto candidates = model::read_candidates(arguments.candidates);
@@ -193,7 +193,7 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.positionals_at_end();
   app.add_option("program", arguments.program, "the program and its arguments, after -- or not")
       ->type_name("PROGRAM");
-  app.add_option("-p,--pid", arguments.process, "watch this running process; it goes on afterwards")
+  app.add_option("-p,--pid", arguments.process, "watch this running process; it continues afterwards")
       ->type_name("PID")
       ->check(CLI::PositiveNumber);
   app.add_flag("--kernel", arguments.kernel,
@@ -207,7 +207,7 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.add_option("--budget", arguments.budget, "share of the run time that may be taken")
       ->type_name("SHARE");
   app.add_option("--time", arguments.session.seconds,
-                 "watch for so long; 0: until the program ends, or Ctrl-C")
+                 "how long to watch; 0: until the program ends, or Ctrl-C")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--functions", arguments.session.functions,
@@ -227,12 +227,12 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
       ->type_name("FINDINGS");
   arguments.delay =
       app.add_option("--delay", arguments.delay_ms,
-                     "milliseconds for which a thread stands before its access, on average; in the "
+                     "milliseconds for which a thread is held before its access, on average; in the "
                      "kernel 0.1, at most 2")
           ->type_name("MS")
           ->check(CLI::Range(0.01, 1000.0));
   app.add_option("--standstill", arguments.standstill_ms,
-                 "milliseconds for which one thread may stand in one second, whatever the budget; "
+                 "milliseconds for which one thread may be held in one second, whatever the budget; "
                  "0: no bound; without it, 5 with -p and no bound for a program that is started")
       ->type_name("MS")
       ->check(CLI::Range(0.0, 1000.0));

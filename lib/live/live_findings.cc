@@ -143,7 +143,7 @@ model::Access LiveFindings::access(const RawRace& race, const RawAccess& raw,
 std::string LiveFindings::why(const RawRace& race, const std::string& lock_places) const {
   std::string text =
       is_scheduled(race)
-          ? "both threads stood in front of their accesses, and nothing kept either back"
+          ? "both threads were about to make their accesses, and nothing ordered them"
           : "no happens-before path leads from the first access to the second";
   if (race.near_region && !is_scheduled(race))
     text += regions_were_followed(race)

@@ -195,7 +195,7 @@ void stop_recording(const char* why, long error) {
   TextBuffer<2048> line;
   line << "recording stopped (" << why;
   if (error != 0) line << ": " << strerrordesc_np(static_cast<int>(-error));
-  line << "); the program goes on, the trace keeps what came before";
+  line << "); the program continues, the trace keeps what was recorded";
   say(line.c_str());
 }
 

@@ -93,7 +93,7 @@ Status verify(const std::string& open_pem, const std::string& text, const std::s
                          text.size()) == 1;
   if (!fine)
     return Error{"the signature is not by this key, or the build was changed",
-                 "do not run it; ask whoever built it for his public key"};
+                 "do not run it; ask its builder for the public key"};
   return Ok{};
 }
 

@@ -123,8 +123,8 @@ void Replayer::give_up(sources::Tracer& tracer, const std::string& anchors) {
   for (auto& [id, other] : tracer.tasks())
     if (moves_by_itself(other) && other.tracee.waits_for_time())
       return diverge(what + (need_of(other) == Need::kAsksAgain
-                                 ? "somebody asks again and again for what follows that"
-                                 : "somebody waits for some time only"),
+                                 ? "a task polls for something that follows that"
+                                 : "a task waits for a limited time only"),
                      Divergence::kUncontrolled);
   const bool closed = !strangers_ && its->strayed == 0;
   diverge(what + (closed ? "it waits for what follows that" : "its process makes other calls") +

@@ -3,7 +3,7 @@
 // The budget is a share of the whole run, so one worker of a server could bear all of it: at 10%,
 // half a millisecond a hundred times per second, delaying every request that it handles. Stopped
 // time is kept in slots of 10 ms, each until it is certainly older than a second: the sum is never
-// too small, and at most a hundredth too large. never too small, and at most a hundredth too large.
+// too small, and at most a hundredth too large.
 #pragma once
 
 #include <cstdint>

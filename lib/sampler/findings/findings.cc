@@ -157,7 +157,7 @@ model::FindingsFile to_findings(const SessionResult& result, Naming& names,
   origin.input = identity.input;
   origin.counters = result.counters;
   origin.counters.push_back({"unknown_origin_covered", covered,
-                             "changes by nobody seen were at instructions with a known collision",
+                             "changes of unknown origin were at instructions with a known collision",
                              false});
   for (const Counter& more : rules.counters())
     for (Counter& counter : origin.counters)

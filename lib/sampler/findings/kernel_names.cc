@@ -98,7 +98,7 @@ DescribedSide KernelNames::describe(const Side& side, uint64_t) {
 
 std::string KernelNames::held(const Side& side) {
   return access_text(side) + " by task " + side.thread + " at " + place(side.place.address) + " (" +
-         side.text + ") stood";
+         side.text + ") was held";
 }
 
 std::string KernelNames::came(const Side& side) {

@@ -25,7 +25,7 @@ class Naming {
   virtual void complete(Collision& collision) = 0;
   // `address`: of the held access, for a side whose own is unknown.
   virtual DescribedSide describe(const Side& side, uint64_t address) = 0;
-  // The beginning of a sentence that "stood when" or "came" continues.
+  // Parts of the sentence "HELD when CAME".
   virtual std::string held(const Side& side) = 0;
   virtual std::string came(const Side& side) = 0;
   // Who may have changed a value if nobody was seen.

@@ -93,7 +93,7 @@ DescribedSide ProgramNames::describe(const Side& side, uint64_t address) {
 }
 
 std::string ProgramNames::held(const Side& side) {
-  return "thread " + side.thread + " stood before its access (" + side.text + ")";
+  return "thread " + side.thread + " was held before its access (" + side.text + ")";
 }
 
 std::string ProgramNames::came(const Side& side) {
@@ -106,7 +106,7 @@ std::string ProgramNames::came(const Side& side) {
 }
 
 std::string ProgramNames::strangers() {
-  return "nobody was seen; the kernel, another process, or a thread that had no watchpoint yet";
+  return "the kernel, another process, or a thread that had no watchpoint yet";
 }
 
 std::string ProgramNames::doubt(const Collision& collision) {

@@ -240,13 +240,13 @@ void Samples::add_stacks(Collision& collision, int held, int other) {
 
 Counters Samples::counters() const {
   Counters counters = {
-      {"samples", count_, "of them were samples: a thread stood and its memory was watched", false},
+      {"samples", count_, "of them were samples: a thread was held and its memory was watched", false},
       {"samples_at_once", most_at_once_, "samples were under way at one time, at most", false},
       {"bytes_not_watched", unwatched_bytes_,
        "bytes of wide accesses had no debug register left and were only compared", true},
       {"unreadable", unreadable_, "accesses were to memory that could not be read", true},
       {"touches_too_late", too_late_,
-       "touches were told of after their sample had ended and were not charged to another", false},
+       "touches were reported after their sample had ended and do not count for another", false},
   };
   const Counters rules = not_reported_.counters();
   counters.insert(counters.end(), rules.begin(), rules.end());
