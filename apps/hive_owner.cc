@@ -1,5 +1,5 @@
-// The commands of the database's owner, who works on its file or server directly: deadheat hive init,
-// serve, token, backup and so on.
+// The commands of the database's owner, who works on its file or server directly: deadheat hive
+// init, serve, token, backup and so on.
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -63,8 +63,7 @@ int hive_init(const HiveArguments& arguments) {
     known = fs::exists(where, ignored);
   }
   if (known)
-    return fail(
-        {name + " exists already", "`deadheat hive token` adds programs and tokens to it"});
+    return fail({name + " exists already", "`deadheat hive token` adds programs and tokens to it"});
   auto store = open_store(arguments, true);
   if (!store) return fail(store.error(), kCannotRun);
   say("made %s; an admin's token for %s:\n", postgres ? "its tables" : where.c_str(),

@@ -193,7 +193,8 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.positionals_at_end();
   app.add_option("program", arguments.program, "the program and its arguments, after -- or not")
       ->type_name("PROGRAM");
-  app.add_option("-p,--pid", arguments.process, "watch this running process; it continues afterwards")
+  app.add_option("-p,--pid", arguments.process,
+                 "watch this running process; it continues afterwards")
       ->type_name("PID")
       ->check(CLI::PositiveNumber);
   app.add_flag("--kernel", arguments.kernel,
@@ -226,14 +227,16 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
                  "breakpoints go to its sites")
       ->type_name("FINDINGS");
   arguments.delay =
-      app.add_option("--delay", arguments.delay_ms,
-                     "milliseconds for which a thread is held before its access, on average; in the "
-                     "kernel 0.1, at most 2")
+      app.add_option(
+             "--delay", arguments.delay_ms,
+             "milliseconds for which a thread is held before its access, on average; in the "
+             "kernel 0.1, at most 2")
           ->type_name("MS")
           ->check(CLI::Range(0.01, 1000.0));
-  app.add_option("--standstill", arguments.standstill_ms,
-                 "milliseconds for which one thread may be held in one second, whatever the budget; "
-                 "0: no bound; without it, 5 with -p and no bound for a program that is started")
+  app.add_option(
+         "--standstill", arguments.standstill_ms,
+         "milliseconds for which one thread may be held in one second, whatever the budget; "
+         "0: no bound; without it, 5 with -p and no bound for a program that is started")
       ->type_name("MS")
       ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--seed", arguments.session.seed, "of the choice of instructions");

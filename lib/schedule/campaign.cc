@@ -72,7 +72,7 @@ Attempt* ScheduleConfirmer::next() {
 }
 
 Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start(confirm::Stage stage,
-                                                          const confirm::Slot& slot) {
+                                                                     const confirm::Slot& slot) {
   switch (stage) {
     case confirm::Stage::kUndisturbed:
       return undisturbed_.start();
@@ -84,7 +84,8 @@ Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start(confirm::St
   return start_trial(slot);
 }
 
-Status ScheduleConfirmer::finish(confirm::Stage stage, confirm::Execution& execution, bool cut_off) {
+Status ScheduleConfirmer::finish(confirm::Stage stage, confirm::Execution& execution,
+                                 bool cut_off) {
   if (cut_off) return Ok{};
   if (stage == confirm::Stage::kTrials)
     return finish_trial(static_cast<const TrialExecution&>(execution));
@@ -102,7 +103,8 @@ Status ScheduleConfirmer::learn(confirm::Stage stage) {
   return Ok{};
 }
 
-Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start_trial(const confirm::Slot& slot) {
+Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start_trial(
+    const confirm::Slot& slot) {
   Attempt* attempt = next();
   if (attempt == nullptr) return std::unique_ptr<confirm::Execution>();
   const std::string folder = options_.work + "/" + std::to_string(++folders_);
@@ -129,7 +131,8 @@ Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start_trial(const
       std::move(*started), static_cast<size_t>(attempt - attempts_.data()), std::move(request)));
 }
 
-Result<model::Consequence> ScheduleConfirmer::judge(const TrialResult& trial, const std::string& folder) {
+Result<model::Consequence> ScheduleConfirmer::judge(const TrialResult& trial,
+                                                    const std::string& folder) {
   const model::Consequence consequence = undisturbed_.baseline().judge(trial.seen);
   if (options_.checker.empty() || consequence.kind >= ConsequenceKind::kAssertion)
     return consequence;

@@ -1,5 +1,5 @@
-// What the confirmer of threads keeps of a trial: evidence for its candidate, failures and other races
-// as findings of their own, and the log that repeats it.
+// What the confirmer of threads keeps of a trial: evidence for its candidate, failures and other
+// races as findings of their own, and the log that repeats it.
 #include <algorithm>
 #include <filesystem>
 
@@ -32,7 +32,7 @@ std::string ScheduleConfirmer::repeat_command(const Attempt& attempt, uint64_t s
 // Keeps in full the first race of each order and consequence, and the first failures without a
 // race; of the others, only that they happened.
 void ScheduleConfirmer::keep(Attempt& attempt, Attached attached, const TrialResult& trial,
-                  const TrialRequest& request, const std::string& folder) {
+                             const TrialRequest& request, const std::string& folder) {
   model::Finding& finding = file_.findings[attempt.finding];
   model::Evidence evidence = std::move(attached.evidence);
   name_trial(evidence, attempt, request.seed);
@@ -65,7 +65,7 @@ bool ScheduleConfirmer::had(const Attempt& attempt, Is is) const {
 }
 
 void ScheduleConfirmer::announce(const Attempt& attempt, const model::Evidence& evidence,
-                      uint64_t seed) const {
+                                 uint64_t seed) const {
   const bool failed = evidence.consequence.kind != ConsequenceKind::kNone;
   const bool met =
       had(attempt, [](const model::Evidence& e) { return e.outcome == model::Outcome::kRace; });
@@ -79,7 +79,7 @@ void ScheduleConfirmer::announce(const Attempt& attempt, const model::Evidence& 
 }
 
 void ScheduleConfirmer::keep_log(const Attempt& attempt, const TrialRequest& request,
-                      const std::string& folder) {
+                                 const std::string& folder) {
   if (options_.schedules.empty()) return;
   std::error_code ignored;
   fs::create_directories(options_.schedules, ignored);
@@ -90,8 +90,8 @@ void ScheduleConfirmer::keep_log(const Attempt& attempt, const TrialRequest& req
 // A failure without a race is a separate finding. Its execution names the candidate that the trial
 // was directed at: that is how the trial is repeated.
 void ScheduleConfirmer::keep_failure(const Attempt& attempt, const TrialResult& trial,
-                          const model::Evidence& evidence, const TrialRequest& request,
-                          const std::string& folder) {
+                                     const model::Evidence& evidence, const TrialRequest& request,
+                                     const std::string& folder) {
   auto failure = failure_of(trial, evidence, options_.target.program[0]);
   if (!failure) return;
   const std::string id = model::display_id(failure->candidate);
@@ -114,7 +114,7 @@ void ScheduleConfirmer::keep_failure(const Attempt& attempt, const TrialResult& 
 }
 
 void ScheduleConfirmer::keep_others(Attempt& attempt, std::vector<model::Finding> others,
-                         const TrialRequest& request) {
+                                    const TrialRequest& request) {
   for (model::Finding& other : others) {
     if (++others_[candidate_key(other.candidate)] > kMostOfOthers) continue;
     other.evidence.resize(1);

@@ -1,5 +1,5 @@
-// The confirmer of threads: which trial comes next, and what its result means for the candidates. The
-// engine runs the executions (lib/confirm/engine.h).
+// The confirmer of threads: which trial comes next, and what its result means for the candidates.
+// The engine runs the executions (lib/confirm/engine.h).
 #pragma once
 
 #include <map>

@@ -134,6 +134,7 @@ class ModelBuilder {
   void change_meta_of(uint32_t inode);
   void truncate_path();
   void change_folder(bool root);
+  void program_started(const deadheat_process_event& event);
   void executed(int folder_descriptor, int path_argument);
   void mounted(int path_argument);
 

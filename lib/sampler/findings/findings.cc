@@ -156,9 +156,9 @@ model::FindingsFile to_findings(const SessionResult& result, Naming& names,
   origin.engine = "watch";
   origin.input = identity.input;
   origin.counters = result.counters;
-  origin.counters.push_back({"unknown_origin_covered", covered,
-                             "changes of unknown origin were at instructions with a known collision",
-                             false});
+  origin.counters.push_back(
+      {"unknown_origin_covered", covered,
+       "changes of unknown origin were at instructions with a known collision", false});
   for (const Counter& more : rules.counters())
     for (Counter& counter : origin.counters)
       if (counter.name == more.name) counter.value += more.value;

@@ -240,7 +240,8 @@ void Samples::add_stacks(Collision& collision, int held, int other) {
 
 Counters Samples::counters() const {
   Counters counters = {
-      {"samples", count_, "of them were samples: a thread was held and its memory was watched", false},
+      {"samples", count_, "of them were samples: a thread was held and its memory was watched",
+       false},
       {"samples_at_once", most_at_once_, "samples were under way at one time, at most", false},
       {"bytes_not_watched", unwatched_bytes_,
        "bytes of wide accesses had no debug register left and were only compared", true},

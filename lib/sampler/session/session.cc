@@ -369,7 +369,8 @@ SessionResult Session::finish() {
       {"hits_over_budget", unaffordable_, "breakpoints were reached when the budget was spent",
        false},
       {"samples_skipped_standstill", stood_enough_,
-       "breakpoints were passed because their thread had been held for as long as one may in a second",
+       "breakpoints were passed because their thread had been held for as long as one may in a "
+       "second",
        false},
       {"hits_alone", alone_, "breakpoints were reached while there was one thread", false},
       {"hits_no_room", no_room_,
