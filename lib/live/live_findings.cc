@@ -32,13 +32,6 @@ std::string bytes(uint64_t count) {
 
 }  // namespace
 
-bool LiveFindings::any_instrumented() const {
-  for (const RawProcess& process : raw_.processes())
-    for (const auto& [id, module] : process.modules)
-      if (module.instrumented == "yes" || module.instrumented == "regions") return true;
-  return false;
-}
-
 places::Place LiveFindings::place(const RawProcess& process, const RawPlace& raw) {
   const auto found = process.modules.find(raw.module);
   if (found == process.modules.end())

@@ -60,7 +60,6 @@ class ModelBuilder {
   // model.cc: the walk.
   void one(uint32_t index);
   void apply(recording::Effect effect);
-  void finish_node();
   void compact();
   uint32_t task_of(int32_t id);
   uint32_t add_task(int32_t id, int32_t process_id, uint32_t process, uint32_t parent);
