@@ -57,7 +57,7 @@ class PtraceBackend : public Backend {
   // After detach, of a program that start() began: waits for its end; the shell's exit code.
   int wait_for_end();
   int process() const { return process_; }
-  int asked_by() const { return asked_by_; }      // the signal of kInterrupted
+  int asked_by() const { return asked_by_; }  // the signal of kInterrupted
   // It came from the terminal, and thus also went to the program.
   bool asked_by_person() const { return asked_by_person_; }
   // Another user (such as perf) has all debug registers of a thread.
