@@ -1,5 +1,5 @@
-// The interface of kernel/kmod and lib/sampler/kernel: sites in, records and counters out, through
-// one device. Numbers are little-endian.
+// The interface of kernel/kmod and lib/sampler/backend/kernel: sites in, records and counters out,
+// through one device. Numbers are little-endian.
 //
 // Version rules: a new counter is appended and keeps the version (readers take as many as they
 // know). A changed meaning or layout raises the version, and both sides refuse other versions.

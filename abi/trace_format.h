@@ -97,12 +97,30 @@ struct dht_chunk_header {
 // A tag below 0x80 is followed by the payload's length (varint) and the payload; readers skip tags
 // that they do not know. Tag 0 ends the payload (the untouched rest of an extent).
 //
-// Prediction. Each slot has {last, stride, candidate, successor}. Definition sets last to the
-// `last` of the previous record's slot, stride and candidate to 0, successor to itself. A record
-// with a site and an address predicts last + stride; afterwards step = address - last; if step ==
-// candidate then stride = step; candidate = step; last = address. The predicted site is the
+// Prediction. Each slot has a dht_prediction and a successor. Definition sets last to the `last` of
+// the previous record's slot, stride and candidate to 0, successor to itself. A record with a site
+// and an address holds what dht_predicted() missed; dht_saw() follows. The predicted site is the
 // successor of the previous record's slot; afterwards that successor is this slot. Slot 0 is the
 // previous one at the start of a chunk.
+//
+// The stride changes only after the same step occurred twice in a row: one jump (the end of an
+// inner loop) costs one mispredicted record, not two, and pointer chasing is predicted from the
+// last address.
+struct dht_prediction {
+  uint64_t last;
+  uint64_t stride;     // modulo 2^64
+  uint64_t candidate;  // the last step
+};
+static inline uint64_t dht_predicted(const struct dht_prediction* of) {
+  return of->last + of->stride;
+}
+static inline void dht_saw(struct dht_prediction* of, uint64_t address) {
+  const uint64_t step = address - of->last;
+  of->stride = step == of->candidate ? step : of->stride;
+  of->candidate = step;
+  of->last = address;
+}
+
 #define DHT_COMPACT 0x80u
 #define DHT_COMPACT_WRITE 0x40u
 #define DHT_COMPACT_SIZE_SHIFT 4u

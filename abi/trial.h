@@ -27,7 +27,7 @@
   X(follow, text, "PATH", "replay: the log to follow") \
   X(cpu, number, "N", "the processor to run on (all threads on one); without it, the one that it starts on") \
   X(spins, flag, "1", "the program waits in loops of plain reads: their hooks stay on, and a thread that reads the same places a hundred times yields") \
-  X(patience, number, "N", "after N ms of its life the trial lets every thread go: nobody is held back, accesses are no points, threads take turns, time passes; without it, never") \
+  X(patience, number, "N", "after N ms of its life the trial lets every thread go: none is held back, accesses are no points, threads take turns, time passes; without it, never") \
   X(grace, number, "N", "ms after that, of those in which a processor was to be had; a program that is not over then hangs") \
   X(stop_at_race, flag, "1", "raise SIGTRAP where the race stands (for gdb)")
 // clang-format on

@@ -1,10 +1,6 @@
 // deadheat check: the whole job in one command. Find (a detecting run, and the hybrid engine on a
 // recorded one), confirm each candidate by scheduling, judge its consequences, report.
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <algorithm>
-#include <array>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
@@ -14,13 +10,12 @@
 #include "apps/say.h"
 #include "apps/trials.h"
 #include "apps/verb.h"
-#include "lib/base/file.h"
-#include "lib/base/text.h"
 #include "lib/base/time_budget.h"
 #include "lib/base/trust.h"
 #include "lib/base/work_folder.h"
-#include "lib/pipeline/captured.h"
+#include "lib/pipeline/after.h"
 #include "lib/pipeline/find.h"
+#include "lib/pipeline/source_file.h"
 #include "lib/pipeline/stop_signals.h"
 
 namespace deadheat::apps {
@@ -36,90 +31,6 @@ struct CheckArguments {
   OutputOptions output;
 };
 
-constexpr std::array kSourceEndings = {".c", ".cc", ".cpp", ".cxx"};
-
-// The name alone does not decide: a program, or a script with its first line, may be called x.c.
-bool is_program(const std::string& path) {
-  char start[4] = {};
-  const auto file = open_for_reading(path);
-  if (!file || ::read(file.value().get(), start, sizeof start) < 2) return false;
-  const std::string_view bytes(start, sizeof start);
-  return bytes == "\177ELF" || bytes.starts_with("#!");
-}
-
-bool is_source(const fs::path& path) {
-  std::error_code error;
-  return std::find(kSourceEndings.begin(), kSourceEndings.end(), path.extension()) !=
-             kSourceEndings.end() &&
-         fs::is_regular_file(path, error) && !is_program(path);
-}
-
-// The source file that a word refers to, or nothing: the word itself, or with its ending added.
-std::string source_of(const std::string& word) {
-  if (is_source(word)) return word;
-  std::error_code error;
-  if (fs::is_regular_file(word, error)) return {};
-  for (const char* ending : kSourceEndings)
-    if (is_source(word + ending)) return word + ending;
-  return {};
-}
-
-// Builds a source file in the folder that is kept.
-Result<std::string> build(const std::string& source, const CheckArguments& arguments,
-                          const std::string& work) {
-  const std::string program =
-      fs::absolute(fs::path(arguments.keep) / fs::path(source).stem()).string();
-  const bool is_c = fs::path(source).extension() == ".c";
-  std::vector<std::string> words = {
-      pipeline::self_folder() + (is_c ? "/deadheat-cc" : "/deadheat-c++"),
-      "-g",
-      "-O1",
-      "-pthread",
-      fs::absolute(source).string(),
-      "-o",
-      program};
-  if (arguments.find.scan) words.emplace_back("--scan");
-  say("building %s\n", source.c_str());
-  pipeline::Captured what;
-  what.command = std::move(words);
-  what.work = work;
-  what.limit_s = TimeBudget::kNoLimit;
-  auto end = pipeline::run_captured(what);
-  if (!end) return end.error();
-  if (end->status == 0) return program;
-  std::fputs(end->errors.c_str(), stderr);
-  return Error{source + " does not build", ""};
-}
-
-// A trial directed at it failed, and is repeatable.
-bool is_named_by_a_failure(const model::Finding& finding, const model::FindingsFile& file) {
-  const std::string key = schedule::candidate_key(finding.candidate);
-  return std::any_of(file.findings.begin(), file.findings.end(), [&](const model::Finding& one) {
-    return one.candidate.kind == model::CandidateKind::kFailure &&
-           std::any_of(one.evidence.begin(), one.evidence.end(), [&](const model::Evidence& e) {
-             return e.trial && e.trial->reproducer.candidate == key;
-           });
-  });
-}
-
-// Both orders of two locks or atomics are legal: only a failing one deserves attention.
-void drop_harmless_orders(model::FindingsFile& file) {
-  const auto is_harmless = [&](const model::Finding& finding) {
-    return finding.candidate.kind == model::CandidateKind::kOrder &&
-           model::fold(finding).state != model::VerdictState::kTrueRace &&
-           !is_named_by_a_failure(finding, file);
-  };
-  std::vector<model::Finding> kept;
-  for (const model::Finding& finding : file.findings)
-    if (!is_harmless(finding)) kept.push_back(finding);
-  const size_t harmless = file.findings.size() - kept.size();
-  file.findings = std::move(kept);
-  file.origins.back().counters.push_back(
-      {"orders_without_failure", harmless,
-       "pairs of locks or atomics were tried in both orders, or could not be, without failure",
-       false});
-}
-
 int report(CheckArguments& arguments, const model::FindingsFile& file) {
   OutputOptions& output = arguments.output;
   output.fails = arguments.trials.fails();
@@ -132,19 +43,6 @@ int report(CheckArguments& arguments, const model::FindingsFile& file) {
   const int verdict = emit(file, output);
   if (!own_choice) say("the same as a page: %s\n", page.c_str());
   return verdict;
-}
-
-// Reports, here and in the report, the parts of the search for which there was no time.
-void note_not_done(pipeline::Found& found) {
-  for (const std::string& line : found.not_done) say("not done: %s\n", line.c_str());
-  if (found.file.origins.empty()) return;
-  Counters& counters = found.file.origins.back().counters;
-  if (!found.not_done.empty())
-    counters.push_back({"search_not_done", found.not_done.size(),
-                        "steps of the search left out: " + join(found.not_done, ", "), true, true});
-  if (found.stopped)
-    counters.push_back({"not_decided", found.file.findings.size(),
-                        "candidates were not tried: stopped", true, true});
 }
 
 int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeBudget& budget) {
@@ -161,8 +59,8 @@ int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeB
   }
   std::fprintf(
       stderr, "deadheat: %s%s\n", status_words(outcome->progress).c_str(),
-      outcome->stopped || outcome->out_of_time ? "; not finished: deadheat confirm goes on" : "");
-  drop_harmless_orders(found.file);
+      outcome->stopped || outcome->out_of_time ? "; not finished: deadheat confirm continues" : "");
+  pipeline::drop_harmless_orders(found.file);
   return exit_code(report(arguments, found.file), outcome->stopped ? int{kInterrupted} : 0);
 }
 
@@ -177,8 +75,10 @@ int run_check(CheckArguments& arguments) {
     return fail({"cannot make " + arguments.keep + ": " + error.message(), "--keep FOLDER"});
   TrialOptions& trials = arguments.trials;
   pipeline::settle_paths(trials);
-  if (const std::string source = source_of(trials.program[0]); !source.empty()) {
-    auto program = build(source, arguments, work.value()->path());
+  if (const std::string source = pipeline::source_of(trials.program[0]); !source.empty()) {
+    say("building %s\n", source.c_str());
+    auto program =
+        pipeline::build_source(source, arguments.keep, arguments.find.scan, work.value()->path());
     if (!program) return fail(program.error());
     trials.program[0] = std::move(program).value();
   }
@@ -195,13 +95,14 @@ int run_check(CheckArguments& arguments) {
       return fail(found.error(), pipeline::StopSignals::stopped() ? int{kInterrupted} : code);
   }
   arguments.output.built_in_suppressions = found->built_in_suppressions;
-  note_not_done(*found);
+  for (const std::string& line : found->not_done) say("not done: %s\n", line.c_str());
+  pipeline::count_not_done(*found);
   if (!found->ran) return found->status != 0 ? found->status : int{kCannotRun};
   if (arguments.output.findings.empty())
     arguments.output.findings = arguments.keep + "/findings.json";
   fs::remove_all(pipeline::schedules_folder(arguments.output.findings), error);
   if (found->stopped) {
-    std::fputs("deadheat: stopped; deadheat confirm goes on with what was found\n", stderr);
+    std::fputs("deadheat: stopped; deadheat confirm continues with what was found\n", stderr);
     return exit_code(report(arguments, found->file), kInterrupted);
   }
   if (found->file.findings.empty()) return exit_code(report(arguments, found->file), found->status);

@@ -31,8 +31,8 @@ int run_confirm(ConfirmArguments& arguments) {
   // Never replace a user's own list by findings.
   if (arguments.output.findings.empty() && arguments.input != "-")
     arguments.output.findings = arguments.input + (candidates->listed ? ".findings.json" : "");
-  const char* more = candidates->listed ? "deadheat confirm with the findings goes on from here"
-                                        : "the same command goes on from here";
+  const char* more = candidates->listed ? "deadheat confirm with the findings continues from here"
+                                        : "the same command continues from here";
   const TimeBudget budget(arguments.trials.time_s);
   auto outcome =
       confirm_findings(file, arguments.trials, arguments.output.findings, "confirm", budget, {});

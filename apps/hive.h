@@ -35,6 +35,16 @@ Result<std::string> token_of(const HiveArguments& arguments);
 // The same with the response's headers, whatever its status; bodies of builds are large.
 Result<hive::http::Response> call_hive(const HiveArguments& arguments, hive::http::Request request);
 
+// apps/hive_owner.cc: the database itself.
+int hive_init(const HiveArguments& arguments);
+int hive_serve(const HiveArguments& arguments);
+int hive_token(const HiveArguments& arguments);
+int hive_tokens(const HiveArguments& arguments);
+int hive_revoke(const HiveArguments& arguments);
+int hive_backup(const HiveArguments& arguments);
+int hive_restore(const HiveArguments& arguments);
+int hive_prune(const HiveArguments& arguments);
+int hive_migrate(const HiveArguments& arguments);
 // apps/hive_build.cc: signed builds.
 int hive_key(const HiveArguments& arguments);
 int hive_build(const HiveArguments& arguments);
@@ -48,7 +58,7 @@ int hive_owners(const HiveArguments& arguments);
 int hive_import(const HiveArguments& arguments);
 int hive_control(const HiveArguments& arguments);
 int hive_suspects(const HiveArguments& arguments);
-
+// apps/hive_ask.cc: what people ask.
 int hive_push(const HiveArguments& arguments);
 int hive_list(const HiveArguments& arguments);
 int hive_show(const HiveArguments& arguments);

@@ -22,8 +22,8 @@
 namespace deadheat::apps {
 namespace {
 
-// The owner of the file may do everything, and his evidence is trusted. His token never leaves the
-// machine.
+// The owner of the database file may do everything and is trusted. The token made for this never
+// leaves the machine.
 Result<std::string> local_token(hive::store::Store& store, const std::string& program) {
   constexpr char kId[] = "local";
   auto secret = store.secret("local " + program, hive::server::random_hex(32));

@@ -61,13 +61,13 @@ int hive_key(const HiveArguments& arguments) {
   std::error_code ignored;
   for (const std::string& path : {secret, open})
     if (std::filesystem::exists(path, ignored))
-      return fail({path + " is there already", "a lost key cannot be made again"});
+      return fail({path + " exists already", "a lost key cannot be made again"});
   const hive::server::KeyPair pair = hive::server::make_key_pair();
   if (const Status written = write_file(secret, pair.secret, 0600); !written)
     return fail(written.error(), kCannotRun);
   if (const Status written = write_file(open, pair.open, 0644); !written)
     return fail(written.error(), kCannotRun);
-  say("%s signs builds: keep it where you build; give %s to whoever fetches them\n", secret.c_str(),
+  say("%s signs builds: keep it where you build; give %s to those who fetch them\n", secret.c_str(),
       open.c_str());
   return kNothingFound;
 }

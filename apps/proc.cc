@@ -253,7 +253,7 @@ int run_check(ProcArguments& arguments) {
     return fail(own.error());
   const bool beside = !arguments.beside.empty();
   if (beside && arguments.timeout_s <= 0)
-    return fail({"--checker-beside needs --timeout SECONDS: a server is recorded for so long", ""});
+    return fail({"--checker-beside needs --timeout SECONDS: how long a server is recorded", ""});
   if (arguments.recording.empty()) arguments.recording = claim_default_folder();
   auto info = record_clean(arguments);
   if (!info) return fail_unrecorded(arguments.recording, info.error());

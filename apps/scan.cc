@@ -98,7 +98,7 @@ int run_scan(ScanArguments& arguments) {
 
 void add_choices(CLI::App& app, ScanArguments& arguments) {
   app.add_option("--contexts", arguments.contexts,
-                 "ways to reach a function that are told apart; more are merged")
+                 "ways to reach a function that are distinguished; more are merged")
       ->type_name("N")
       ->check(CLI::Range(1, 1000));
   app.add_option("--inline", arguments.inline_size,

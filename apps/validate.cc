@@ -187,7 +187,7 @@ void add_steering_options(CLI::App& app, ValidateArguments& arguments) {
   const auto add = [&](const char* name, double& value, const char* help, const char* unit) {
     app.add_option(name, value, help)->type_name(unit)->check(CLI::Range(0.0, 60000.0));
   };
-  add("--tau", arguments.tau_ms, "a thread is first held back for so long", "MS");
+  add("--tau", arguments.tau_ms, "how long a thread is held back at first", "MS");
   add("--tau-step", arguments.tau_step_ms, "after each time-out so much longer", "MS");
   add("--tau-most", arguments.tau_most_ms, "and at most so long", "MS");
   add("--bound", arguments.bound_ms, "bytes are watched for at most so long", "MS");
@@ -245,7 +245,7 @@ Verb validate_verb() {
             ->type_name("SECONDS")
             ->check(CLI::Range(0.0, 1e9));
         app.add_option("--timeout", trials.timeout_s,
-                       "an execution that takes longer hangs; 0: nobody says so")
+                       "an execution that takes longer hangs; 0: never")
             ->type_name("SECONDS")
             ->check(CLI::Range(0.0, 1e9));
         app.add_flag("--ask", arguments->ask,

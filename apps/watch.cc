@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <memory>
 #include <thread>
@@ -13,7 +12,6 @@
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "apps/watch_kernel.h"
-#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/model/candidate_list.h"
 #include "lib/places/places.h"
@@ -22,6 +20,7 @@
 #include "lib/sampler/code/suspects.h"
 #include "lib/sampler/findings/announce.h"
 #include "lib/sampler/findings/findings.h"
+#include "lib/sampler/session/session.h"
 
 namespace deadheat::apps {
 namespace {
@@ -59,28 +58,15 @@ Result<double> share_of(const std::string& text) {
 }
 
 sampler::WatchIdentity identity_of(const WatchArguments& arguments) {
-  sampler::WatchIdentity identity;
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  identity.execution =
-      "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
-  std::vector<std::string> words = {"deadheat", "watch", "--budget", arguments.budget};
-  if (!arguments.candidates.empty())
-    words.insert(words.end(), {"--candidates", arguments.candidates});
-  for (const std::string& pattern : arguments.session.functions)
-    words.insert(words.end(), {"--functions", pattern});
-  for (const std::string& pattern : arguments.session.modules)
-    words.insert(words.end(), {"--modules", pattern});
-  if (arguments.program.empty()) {
-    words.insert(words.end(), {"-p", std::to_string(arguments.process)});
-    identity.input = "process " + std::to_string(arguments.process);
-  } else {
-    words.emplace_back("--");
-    words.insert(words.end(), arguments.program.begin(), arguments.program.end());
-    identity.input = join(arguments.program, " ");
+  const std::string process = std::to_string(arguments.process);
+  std::vector<std::string> target = {"-p", process};
+  if (!arguments.program.empty()) {
+    target = {"--"};
+    target.insert(target.end(), arguments.program.begin(), arguments.program.end());
   }
-  identity.arguments = {words.begin() + 2, words.end()};
-  identity.repeat = shell_quoted(words);
-  return identity;
+  return sampler::make_identity(
+      {"--budget", arguments.budget}, arguments.session, arguments.candidates, target,
+      arguments.program.empty() ? "process " + process : join(arguments.program, " "));
 }
 
 // ptrace belongs to a thread: this one does all the work, and its end releases the rest.
@@ -157,13 +143,14 @@ int run_kernel(const WatchArguments& arguments, double share) {
     return fail({"--kernel watches the kernel as a whole, not one program",
                  "start the load beside it: ./load & deadheat watch --kernel --time 60"});
   KernelWatch wanted;
-  wanted.functions = arguments.session.functions;
-  wanted.modules = arguments.session.modules;
-  wanted.seconds = arguments.session.seconds;
-  wanted.seed = arguments.session.seed;
-  wanted.share = share;
-  if (arguments.delay->count() > 0) wanted.delay_ms = arguments.delay_ms;
-  wanted.stop_at_first = arguments.stop_at_first;
+  wanted.session.functions = arguments.session.functions;
+  wanted.session.modules = arguments.session.modules;
+  wanted.session.seconds = arguments.session.seconds;
+  wanted.session.seed = arguments.session.seed;
+  wanted.session.budget = share;
+  if (arguments.delay->count() > 0)
+    wanted.session.delay_ns = static_cast<uint64_t>(arguments.delay_ms * 1e6);
+  wanted.session.stop_at_first = arguments.stop_at_first;
   wanted.vmlinux = arguments.vmlinux;
   wanted.candidates = arguments.candidates;
   return watch_kernel(wanted, arguments.output);
@@ -189,7 +176,7 @@ int run_watch(WatchArguments& arguments) {
         arguments.program.empty() ? std::max(kAttachedMs, arguments.delay_ms * 2) : 0;
   arguments.session.standstill_ns = static_cast<uint64_t>(arguments.standstill_ms * 1e6);
   if (arguments.standstill_ms > 0 && arguments.standstill_ms < arguments.delay_ms / 2)
-    return fail({"--standstill below half of --delay lets no thread stand at all",
+    return fail({"--standstill below half of --delay allows no sample",
                  "as in --standstill 5, or 0 for no bound"});
   if (!arguments.candidates.empty()) {
     auto candidates = model::read_candidates(arguments.candidates);
@@ -206,7 +193,8 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.positionals_at_end();
   app.add_option("program", arguments.program, "the program and its arguments, after -- or not")
       ->type_name("PROGRAM");
-  app.add_option("-p,--pid", arguments.process, "watch this running process; it goes on afterwards")
+  app.add_option("-p,--pid", arguments.process,
+                 "watch this running process; it continues afterwards")
       ->type_name("PID")
       ->check(CLI::PositiveNumber);
   app.add_flag("--kernel", arguments.kernel,
@@ -220,7 +208,7 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
   app.add_option("--budget", arguments.budget, "share of the run time that may be taken")
       ->type_name("SHARE");
   app.add_option("--time", arguments.session.seconds,
-                 "watch for so long; 0: until the program ends, or Ctrl-C")
+                 "how long to watch; 0: until the program ends, or Ctrl-C")
       ->type_name("SECONDS")
       ->check(CLI::Range(0.0, 1e9));
   app.add_option("--functions", arguments.session.functions,
@@ -239,14 +227,16 @@ void add_watch_options(CLI::App& app, WatchArguments& arguments) {
                  "breakpoints go to its sites")
       ->type_name("FINDINGS");
   arguments.delay =
-      app.add_option("--delay", arguments.delay_ms,
-                     "milliseconds for which a thread stands before its access, on average; in the "
-                     "kernel 0.1, at most 2")
+      app.add_option(
+             "--delay", arguments.delay_ms,
+             "milliseconds for which a thread is held before its access, on average; in the "
+             "kernel 0.1, at most 2")
           ->type_name("MS")
           ->check(CLI::Range(0.01, 1000.0));
-  app.add_option("--standstill", arguments.standstill_ms,
-                 "milliseconds for which one thread may stand in one second, whatever the budget; "
-                 "0: no bound; without it, 5 with -p and no bound for a program that is started")
+  app.add_option(
+         "--standstill", arguments.standstill_ms,
+         "milliseconds for which one thread may be held in one second, whatever the budget; "
+         "0: no bound; without it, 5 with -p and no bound for a program that is started")
       ->type_name("MS")
       ->check(CLI::Range(0.0, 1000.0));
   app.add_option("--seed", arguments.session.seed, "of the choice of instructions");

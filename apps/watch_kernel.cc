@@ -10,11 +10,11 @@
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/file.h"
-#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/model/candidate_list.h"
-#include "lib/sampler/kernel/kernel_findings.h"
-#include "lib/sampler/kernel/kernel_suspects.h"
+#include "lib/sampler/backend/kernel/kernel_suspects.h"
+#include "lib/sampler/findings/findings.h"
+#include "lib/sampler/findings/kernel_names.h"
 
 namespace deadheat::apps {
 namespace {
@@ -27,35 +27,21 @@ std::string release() {
 }
 
 sampler::WatchIdentity identity_of(const KernelWatch& wanted) {
-  sampler::WatchIdentity identity;
-  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
-  identity.execution =
-      "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
-  char number[32];
-  std::snprintf(number, sizeof number, "%g%%", wanted.share * 100);
-  std::vector<std::string> words = {"deadheat", "watch", "--kernel", "--budget", number};
-  if (!wanted.candidates.empty()) words.insert(words.end(), {"--candidates", wanted.candidates});
-  for (const std::string& pattern : wanted.functions)
-    words.insert(words.end(), {"--functions", pattern});
-  for (const std::string& pattern : wanted.modules)
-    words.insert(words.end(), {"--modules", pattern});
-  identity.arguments = {words.begin() + 2, words.end()};
-  identity.input = "Linux " + release();
-  identity.repeat = shell_quoted(words);
-  return identity;
+  char share[32];
+  std::snprintf(share, sizeof share, "%g%%", wanted.session.budget * 100);
+  return sampler::make_identity({"--kernel", "--budget", share}, wanted.session, wanted.candidates,
+                                {}, "Linux " + release());
 }
 
-void say_figures(const sampler::KernelResult& result) {
-  const auto& module = result.module.values;
+void say_figures(const sampler::SessionResult& result) {
   const auto seconds = result.seconds > 0 ? result.seconds : 1;
   say("watched the kernel for %.1f s: %s of %s instructions seen to run, %s "
       "sampled; %s hits "
       "(%.0f/s), %s samples, %.2f%% of the time taken by them\n",
       result.seconds, with_thousands(result.running).c_str(), with_thousands(result.sites).c_str(),
-      with_thousands(result.sampled).c_str(), with_thousands(module[DEADHEAT_WATCH_hits]).c_str(),
-      static_cast<double>(module[DEADHEAT_WATCH_hits]) / seconds,
-      with_thousands(module[DEADHEAT_WATCH_samples]).c_str(),
-      static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e7 / seconds);
+      with_thousands(result.sampled).c_str(), with_thousands(result.hits).c_str(),
+      static_cast<double>(result.hits) / seconds, with_thousands(result.samples).c_str(),
+      result.used * 100);
 }
 
 // Receives signals that ask us to end, between two looks at the device.
@@ -63,16 +49,6 @@ bool wait_ms(const sigset_t& signals, uint64_t milliseconds) {
   const timespec time{static_cast<time_t>(milliseconds / 1000),
                       static_cast<long>(milliseconds % 1000 * 1'000'000)};
   return ::sigtimedwait(&signals, nullptr, &time) < 0;
-}
-
-Result<sampler::KernelCode> kernel_code() {
-  auto kallsyms = read_file("/proc/kallsyms");
-  if (!kallsyms) return kallsyms.error();
-  auto symbols = sampler::KernelSymbols::parse(std::move(kallsyms).value());
-  if (!symbols) return symbols.error();
-  auto memory = sampler::open_kcore("/proc/kcore");
-  if (!memory) return memory.error();
-  return sampler::KernelCode(std::move(symbols).value(), std::move(memory).value());
 }
 
 // The location used by the kernel's own debug package.
@@ -86,8 +62,8 @@ std::string usual_image() {
 int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   if (::geteuid() != 0)
     return fail({"only root may watch the kernel", "sudo deadheat watch --kernel"}, kCannotRun);
-  constexpr double kLongestMs = 2;
-  if (wanted.delay_ms > kLongestMs)
+  constexpr uint64_t kLongestNs = 2'000'000;
+  if (wanted.session.delay_ns > kLongestNs)
     return fail({"--delay above 2 ms is too long for the kernel: interrupts are off meanwhile",
                  "as in --delay 0.1"});
   if (!wanted.vmlinux.empty() && ::access(wanted.vmlinux.c_str(), R_OK) != 0)
@@ -102,22 +78,16 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   }
   auto device = sampler::open_kernel_device();
   if (!device) return fail(device.error(), kCannotRun);
-  auto code = kernel_code();
+  auto code = sampler::running_kernel();
   if (!code) return fail(code.error(), kCannotRun);
   sigset_t signals, before;
   ::sigemptyset(&signals);
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, &before);
-  sampler::KernelOptions options;
-  options.choice = {wanted.functions, wanted.modules};
+  sampler::KernelOptions options = wanted.session;
   const auto notes = read_file("/sys/kernel/notes");
   const std::string build_id = notes ? sampler::build_id_of_notes(notes.value()) : std::string();
   options.suspected = sampler::suspects_in_kernel(candidates, code.value().symbols(), build_id);
-  options.seconds = wanted.seconds;
-  options.budget = wanted.share;
-  options.seed = wanted.seed;
-  options.stop_at_first = wanted.stop_at_first;
-  options.delay_ns = static_cast<uint64_t>(wanted.delay_ms * 1e6);
   options.wait = [&](uint64_t milliseconds) { return wait_ms(signals, milliseconds); };
   const auto start = Clock::now();
   options.seconds_passed = [start] {
@@ -138,8 +108,8 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   sampler::KernelLines lines;
   if (!image.empty() && !result.value().collisions.empty())
     lines = sampler::lines_of_image(symbolizer, image, build_id);
-  const auto file = sampler::kernel_findings(result.value(), code.value().symbols(),
-                                             identity_of(wanted), build_id, lines);
+  sampler::KernelNames names(code.value().symbols(), build_id, lines);
+  const auto file = sampler::to_findings(result.value(), names, identity_of(wanted));
   for (const std::string& problem : symbolizer.problems()) say("no lines: %s\n", problem.c_str());
   return emit(file, output);
 }

@@ -2,19 +2,14 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "apps/output.h"
+#include "lib/sampler/session/kernel_session.h"
 
 namespace deadheat::apps {
 
 struct KernelWatch {
-  std::vector<std::string> functions, modules;  // patterns
-  double seconds = 0;
-  double share = 0.03;
-  double delay_ms = 0.1;
-  uint64_t seed = 1;
-  bool stop_at_first = false;
+  sampler::KernelOptions session;
   std::string candidates;  // findings.json of another finder
   std::string vmlinux;     // image with debug information; empty: Debian's location
 };

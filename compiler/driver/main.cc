@@ -80,7 +80,7 @@ Result<std::string> take_candidates(std::vector<std::string>& arguments) {
   return path;
 }
 
-// A response file in memory: every process down to the linker inherits it, nobody has to remove it.
+// A response file in memory: every process down to the linker inherits it, and none must remove it.
 Result<std::string> keep_in_memory(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) {

@@ -21,12 +21,11 @@ void add_gcc_plugin(const Intent& intent, const Toolchain& toolchain,
   if (intent.cxx20) plan.arguments.emplace_back("-fplugin-arg-deadheat_gcc-cxx20");
 }
 
-// A compilation that ends before the link can say what it means. One that goes on to the link must
-// instrument without the compiler's driver linking its own runtime: clang has an option for that,
-// which would take the runtime of other sanitizers away too: with them its front end is told
-// directly (what only the driver understands, such as -fsanitize-ignorelist for thread, is lost).
-// gcc is told through a specs file, which also belongs to links of objects only: link-time
-// optimisation generates gcc's code there.
+// A compilation that ends before the link can use -fsanitize=thread. One that goes on to the link
+// must instrument without the compiler's driver linking its own runtime. clang has an option for
+// that, but it removes the runtime of other sanitizers too: with them, pass the option to its front
+// end (options that only the driver understands, such as -fsanitize-ignorelist, are lost). gcc gets
+// a specs file, also when only objects are linked: link-time optimisation generates code then.
 void add_instrumentation(const Intent& intent, const Toolchain& toolchain,
                          const Installation& installation, Plan& plan) {
   std::vector<std::string>& out = plan.arguments;

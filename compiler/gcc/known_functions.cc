@@ -38,8 +38,8 @@ std::string assembler_name(const_tree declaration) {
   return name[0] == '*' ? name + 1 : name;
 }
 
-// gcc's garbage collector frees what only a plugin knows, so the declarations hang in a chain of
-// their own, which it is told of.
+// gcc's garbage collector frees what only a plugin refers to, so the declarations are in a chain of
+// their own, registered as a root.
 tree runtime_function(const char* name, tree type) {
   static tree chain = NULL_TREE;
   static ggc_root_tab roots[] = {

@@ -187,7 +187,7 @@ class Instrumenter {
              kLoads | kStores);
     } else if (auto* fence = llvm::dyn_cast<llvm::FenceInst>(&one)) {
       // A release fence publishes what was before it, an acquire fence takes what was read before
-      // it: both are told in front of it.
+      // it: both are reported before the fence.
       while_tracking(one, one.getDebugLoc(), "__deadheat_validate_fence",
                      {types_.getInt32(c11_order(fence->getOrdering()))});
     } else if (auto* made = llvm::dyn_cast<llvm::CallBase>(&one)) {
@@ -274,7 +274,7 @@ class Instrumenter {
     llvm::appendToUsed(module_, {records});
   }
 
-  // static void ctor() { if (&__deadheat_validate_register) __deadheat_validate_register(...); }
+  // A constructor: if (&__deadheat_validate_register) __deadheat_validate_register(...);
   void add_constructor() {
     auto* function = llvm::Function::Create(llvm::FunctionType::get(types_.getVoidTy(), false),
                                             llvm::GlobalValue::InternalLinkage,

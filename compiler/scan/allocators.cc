@@ -65,7 +65,7 @@ std::optional<unsigned> last_block(const llvm::Function& function) {
   return std::nullopt;
 }
 
-// What a function returns when all that it returns was allocated in it and touched by nobody yet.
+// Whether everything that a function returns was allocated in it and has not been accessed since.
 bool is_new(const llvm::Value* value, std::set<const llvm::Value*>& visited,
             const std::function<bool(const llvm::CallBase&)>& allocates, bool& any) {
   if (!visited.insert(value).second || llvm::isa<llvm::ConstantPointerNull>(value)) return true;

@@ -34,7 +34,7 @@ Result<std::unique_ptr<llvm::MemoryBuffer>> open_input(const std::string& path) 
 
 std::string text(llvm::Error error) { return llvm::toString(std::move(error)); }
 
-// What every program has and nobody compiles for a scan.
+// Libraries of every program, which are never compiled for a scan.
 bool is_system_library(std::string_view name) {
   for (const std::string_view known :
        {"libc.so", "libm.so", "libmvec.so", "libpthread.so", "libdl.so", "librt.so", "libgcc_s.so",

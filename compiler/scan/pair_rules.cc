@@ -26,7 +26,7 @@ PairFinder::Guard PairFinder::guard(const Lock& x, const Lock& y) const {
   if (!may_be) return Guard::kNone;
   if (x.locations.size() == 1 && y.locations.size() == 1) {
     const ObjectId object = points_to_.locations().object_of(x.locations[0]);
-    // An element of an array of locks is told apart only by its path.
+    // Only its path distinguishes an element of an array of locks.
     const bool element =
         paths_[x.path].kind == PathKind::kElement || paths_[y.path].kind == PathKind::kElement;
     if (is_unique(object) && !element) return Guard::kCommon;

@@ -51,7 +51,7 @@ class Solver {
   // A copy of some number of bytes: text between buffers, or an element of a container. Only the
   // latter, which has a buffer on one side, carries pointers, in its first bytes.
   void copy_bytes(Node to, Node from);
-  // `changed` is told each function that the node comes to contain, some of them twice.
+  // `changed` is called with each function that the node comes to contain, sometimes twice.
   void watch(Node node, std::function<void(Location)> changed);
 
   // Called after each wave; what it adds is solved too.

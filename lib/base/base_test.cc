@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "lib/base/file.h"
+#include "lib/base/hex_digits.h"
 #include "lib/base/printable.h"
 #include "lib/base/random.h"
 #include "lib/base/text.h"
@@ -35,6 +36,15 @@ TEST(Text, Numbers) {
   EXPECT_EQ(with_thousands(0), "0");
   EXPECT_EQ(with_thousands(1234567), "1,234,567");
   EXPECT_EQ(hex(31), "0x1f");
+}
+
+TEST(Text, HexDigitsAndBack) {
+  const std::string bytes("\0\x1f\xff", 3);
+  EXPECT_EQ(hex_digits(bytes), "001fff");
+  EXPECT_EQ(bytes_of_hex("001fFF"), bytes);
+  EXPECT_EQ(bytes_of_hex(""), "");
+  for (const char* damaged : {"0", "001", "0g", "0x"})
+    EXPECT_FALSE(bytes_of_hex(damaged)) << damaged;
 }
 
 TEST(File, WriteReplacesAndReadsBack) {

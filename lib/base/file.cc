@@ -106,7 +106,7 @@ void wait_for_data(int fd, const std::string& name) {
   if (::fstat(fd, &info) != 0 || !(S_ISFIFO(info.st_mode) || S_ISSOCK(info.st_mode))) return;
   pollfd wanted = {fd, POLLIN, 0};
   if (::poll(&wanted, 1, kLong_ms) != 0) return;
-  std::fprintf(stderr, "deadheat: waiting for %s, a pipe that nobody has written to\n",
+  std::fprintf(stderr, "deadheat: waiting for %s, a pipe without a writer so far\n",
                printable(name).c_str());
   while (::poll(&wanted, 1, -1) < 0 && errno == EINTR) {
   }

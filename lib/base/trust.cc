@@ -106,7 +106,7 @@ Status check_checker(const std::string& command) {
     if (!code) continue;
     if (const std::string why = distrust(path); !why.empty())
       return Error{"the checker " + path + " " + why + ": it is not run with your rights",
-                   "copy it to a folder of your own where nobody else may write"};
+                   "copy it to a folder that only you may write"};
   }
   return Ok{};
 }

@@ -32,13 +32,6 @@ std::string bytes(uint64_t count) {
 
 }  // namespace
 
-bool LiveFindings::any_instrumented() const {
-  for (const RawProcess& process : raw_.processes())
-    for (const auto& [id, module] : process.modules)
-      if (module.instrumented == "yes" || module.instrumented == "regions") return true;
-  return false;
-}
-
 places::Place LiveFindings::place(const RawProcess& process, const RawPlace& raw) {
   const auto found = process.modules.find(raw.module);
   if (found == process.modules.end())
@@ -143,7 +136,7 @@ model::Access LiveFindings::access(const RawRace& race, const RawAccess& raw,
 std::string LiveFindings::why(const RawRace& race, const std::string& lock_places) const {
   std::string text =
       is_scheduled(race)
-          ? "both threads stood in front of their accesses, and nothing kept either back"
+          ? "both threads were about to make their accesses, and nothing ordered them"
           : "no happens-before path leads from the first access to the second";
   if (race.near_region && !is_scheduled(race))
     text += regions_were_followed(race)

@@ -44,7 +44,6 @@ class LiveFindings {
   bool any_process() const { return !raw_.processes().empty(); }
   // The suppressions built into the programs (__tsan_default_suppressions), each text once.
   std::vector<std::string> built_in_suppressions() const;
-  bool any_instrumented() const;
 
   // What happened in a scheduled execution, one line each; empty if nothing did.
   std::string deadlock();  // "T1 waits for lock a (held by T2) in f() x.c:3; T2 waits ..."

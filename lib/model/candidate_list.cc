@@ -13,7 +13,7 @@
 namespace deadheat::model {
 namespace {
 
-constexpr size_t kMostCandidates = 100'000;  // nobody can try more than that
+constexpr size_t kMostCandidates = 100'000;  // more than a campaign can try
 
 struct Place {
   Role role;

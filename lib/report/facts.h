@@ -6,17 +6,6 @@
 
 namespace deadheat::report {
 
-// What a finding is shown with: the strongest evidence or, if trials showed nothing, its finder's
-// suspicion in the form of evidence.
-class Example {
- public:
-  // Null if there is none. Valid as long as the finding and this object.
-  const model::Evidence* find(const model::Finding& finding);
-
- private:
-  model::Evidence suspected_;
-};
-
 // `shown` is shown_kind() of the finding.
 std::string title_of(const model::Candidate& candidate, model::CandidateKind shown,
                      const model::Evidence* example);

@@ -10,6 +10,7 @@
 #include "lib/model/finding_set.h"
 #include "lib/model/identity.h"
 #include "lib/report/clean_text.h"
+#include "lib/report/example.h"
 #include "lib/report/facts.h"
 #include "lib/report/names.h"
 #include "lib/report/place.h"

@@ -9,20 +9,11 @@
 #include <cstring>
 
 #include "lib/base/file.h"
+#include "lib/base/hex_digits.h"
 #include "lib/base/text.h"
 
 namespace deadheat::symbols {
 namespace {
-
-std::string hex_of(const unsigned char* bytes, size_t size) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    text += kDigits[bytes[i] >> 4];
-    text += kDigits[bytes[i] & 15];
-  }
-  return text;
-}
 
 // The build-id in the notes of `data`, or empty.
 std::string build_id_in(Elf_Data* data) {
@@ -33,7 +24,7 @@ std::string build_id_in(Elf_Data* data) {
     const char* bytes = static_cast<const char*>(data->d_buf);
     if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 &&
         note.n_descsz <= 64 && std::memcmp(bytes + name, "GNU", 4) == 0)
-      return hex_of(reinterpret_cast<const unsigned char*>(bytes + content), note.n_descsz);
+      return hex_digits({reinterpret_cast<const unsigned char*>(bytes + content), note.n_descsz});
   }
   return {};
 }

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "abi/crc32c.h"
 #include "abi/trace_format.h"
-#include "lib/trace/crc32c.h"
 
 namespace deadheat::trace {
 
@@ -13,15 +13,15 @@ static_assert(offsetof(dht_chunk_header, state) == DHT_IDENTITY_SIZE);
 
 inline uint32_t checksum(dht_file_header header) {
   header.header_crc = 0;
-  return crc32c(&header, sizeof header);
+  return dht_crc32c(&header, sizeof header);
 }
 inline uint32_t identity_checksum(dht_chunk_header header) {
   header.identity_crc = 0;
-  return crc32c(&header, DHT_IDENTITY_SIZE);
+  return dht_crc32c(&header, DHT_IDENTITY_SIZE);
 }
 inline uint32_t commit_checksum(dht_chunk_header header) {
   header.commit_crc = 0;
-  return crc32c(&header.state, sizeof header - DHT_IDENTITY_SIZE);
+  return dht_crc32c(&header.state, sizeof header - DHT_IDENTITY_SIZE);
 }
 
 inline dht_file_header make_file_header(uint32_t flags) {

@@ -9,7 +9,6 @@
 
 #include "lib/base/text.h"
 #include "lib/trace/chunk_header.h"
-#include "lib/trace/crc32c.h"
 
 namespace deadheat::trace {
 namespace {
@@ -169,7 +168,7 @@ Result<std::vector<uint8_t>> load_payload(const Input& input, const Chunk& chunk
   const size_t got =
       input.read(chunk.offset + header.header_size, stored.data(), header.stored_size);
   if (got != header.stored_size) return Error{"its payload is cut", {}};
-  if (!chunk.is_open() && crc32c(stored.data(), header.stored_size) != header.payload_crc) {
+  if (!chunk.is_open() && dht_crc32c(stored.data(), header.stored_size) != header.payload_crc) {
     return Error{"its payload does not match its checksum", {}};
   }
   if (!compressed) return stored;

@@ -26,7 +26,7 @@ void repair(std::vector<uint8_t>& bytes) {
     std::memcpy(&header, bytes.data() + at, sizeof header);
     const size_t left = bytes.size() - at - sizeof header;
     if (header.stored_size <= left)
-      header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
+      header.payload_crc = dht_crc32c(bytes.data() + at + sizeof header, header.stored_size);
     const bool is_open = header.state == DHT_STATE_OPEN;
     seal(header);
     if (is_open) header.state = DHT_STATE_OPEN;

@@ -410,8 +410,7 @@ bool ChunkDecoder::site_record(const uint8_t* p, const uint8_t* end) {
     table_size_ = grown_size;
   }
   const auto slot = static_cast<uint32_t>(number);
-  table_[slot] = Slot{
-      .last = table_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
+  table_[slot] = Slot{{.last = table_[previous_].last, .stride = 0, .candidate = 0}, site, slot};
   return true;
 }
 

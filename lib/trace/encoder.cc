@@ -42,8 +42,7 @@ uint32_t ChunkEncoder::define(SiteId site, const SiteDefinition& definition) {
   } else {
     slots_.resize(slot + 1);
   }
-  slots_[slot] = Slot{
-      .last = slots_[previous_].last, .stride = 0, .candidate = 0, .site = site, .successor = slot};
+  slots_[slot] = Slot{{.last = slots_[previous_].last, .stride = 0, .candidate = 0}, site, slot};
   if (site >= slot_of_site_.size()) slot_of_site_.resize(site + 1);
   slot_of_site_[site] = static_cast<uint16_t>(slot);
 

@@ -116,7 +116,7 @@ inline Bytes file_header(uint32_t flags) {
 inline void append_chunk(Bytes& file, dht_chunk_header header, const Bytes& payload) {
   header.stored_size = payload.size();
   if ((header.flags & DHT_CHUNK_ZSTD) == 0) header.raw_size = payload.size();
-  header.payload_crc = crc32c(payload.data(), payload.size());
+  header.payload_crc = dht_crc32c(payload.data(), payload.size());
   if (header.capacity == 0) header.capacity = sizeof header + payload.size();
   seal(header);
   const auto* bytes = reinterpret_cast<const uint8_t*>(&header);

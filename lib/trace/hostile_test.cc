@@ -63,7 +63,7 @@ TEST(Hostile, DamagedRecordsWithValidChecksums) {
       if (header.stored_size > 0 && random.chance(0.2)) {
         bytes[at + sizeof header + random.below(header.stored_size)] ^=
             static_cast<uint8_t>(1 + random.below(255));
-        header.payload_crc = crc32c(bytes.data() + at + sizeof header, header.stored_size);
+        header.payload_crc = dht_crc32c(bytes.data() + at + sizeof header, header.stored_size);
         seal(header);
         std::memcpy(bytes.data() + at, &header, sizeof header);
       }

@@ -1,5 +1,6 @@
 #include "lib/trace/metadata.h"
 
+#include "lib/base/hex_digits.h"
 #include "lib/trace/varint.h"
 
 namespace deadheat::trace {
@@ -9,16 +10,6 @@ constexpr size_t kMaxBuildId = 64;
 
 std::string text_of(const uint8_t* p, const uint8_t* end) {
   return std::string(reinterpret_cast<const char*>(p), static_cast<size_t>(end - p));
-}
-
-std::string hex_of(const uint8_t* p, size_t size) {
-  static const char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) {
-    text += kDigits[p[i] >> 4];
-    text += kDigits[p[i] & 15];
-  }
-  return text;
 }
 
 bool get_u32(const uint8_t*& p, const uint8_t* end, uint32_t& out) {
@@ -100,7 +91,7 @@ bool Metadata::add_record(const Chunk& chunk, uint8_t tag, const uint8_t* p, con
     if (!get_u64(p, end, id_size) || id_size > kMaxBuildId ||
         id_size > static_cast<uint64_t>(end - p))
       return false;
-    module.build_id = hex_of(p, id_size);
+    module.build_id = hex_digits({p, id_size});
     module.path = text_of(p + id_size, end);
     modules.push_back(std::move(module));
   } else if (tag == DHT_META_THREAD) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "abi/trace_format.h"
+#include "lib/base/hex_digits.h"
 #include "lib/trace/container_source.h"
 #include "lib/trace/input.h"
 #include "lib/trace/std_source.h"
@@ -14,17 +15,9 @@ namespace {
 constexpr size_t kSniffed = 1 << 16;
 
 std::string shown(std::string_view bytes) {
-  static const char kDigits[] = "0123456789abcdef";
   std::string text;
-  for (const char c : bytes.substr(0, 16)) {
-    if (c >= ' ' && c < 127) {
-      text += c;
-      continue;
-    }
-    text += "\\x";
-    text += kDigits[static_cast<unsigned char>(c) >> 4];
-    text += kDigits[c & 15];
-  }
+  for (const char c : bytes.substr(0, 16))
+    text += c >= ' ' && c < 127 ? std::string(1, c) : "\\x" + hex_digits({&c, 1});
   return text;
 }
 

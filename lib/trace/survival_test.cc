@@ -152,9 +152,9 @@ TEST(Checksum, InstructionAndTableAgree) {
   for (size_t size = 0; size < 100; ++size) {
     Bytes bytes(size);
     for (uint8_t& byte : bytes) byte = static_cast<uint8_t>(random.next());
-    EXPECT_EQ(crc32c(bytes.data(), size), crc32c_portable(bytes.data(), size));
+    EXPECT_EQ(dht_crc32c(bytes.data(), size), dht_crc32c_portable(bytes.data(), size));
   }
-  EXPECT_EQ(crc32c("123456789", 9), 0xe3069283U);
+  EXPECT_EQ(dht_crc32c("123456789", 9), 0xe3069283U);
 }
 
 }  // namespace

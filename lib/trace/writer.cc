@@ -9,8 +9,8 @@
 #include <cstring>
 
 #include "lib/base/file.h"
+#include "lib/base/hex_digits.h"
 #include "lib/trace/chunk_header.h"
-#include "lib/trace/crc32c.h"
 #include "lib/trace/varint.h"
 
 namespace deadheat::trace {
@@ -24,21 +24,6 @@ constexpr size_t kMaxRanges = DHT_MAX_RANGES;
 void put_text(std::vector<uint8_t>& out, std::string_view text) {
   text = text.substr(0, DHT_MAX_TEXT);
   out.insert(out.end(), text.begin(), text.end());
-}
-
-std::vector<uint8_t> bytes_from_hex(std::string_view hex_text) {
-  std::vector<uint8_t> bytes;
-  auto digit = [](char c) {
-    return c >= '0' && c <= '9'   ? c - '0'
-           : c >= 'a' && c <= 'f' ? c - 'a' + 10
-           : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                  : -1;
-  };
-  for (size_t i = 0; i + 1 < hex_text.size() && bytes.size() < 64; i += 2) {
-    if (digit(hex_text[i]) < 0 || digit(hex_text[i + 1]) < 0) break;
-    bytes.push_back(static_cast<uint8_t>(digit(hex_text[i]) * 16 + digit(hex_text[i + 1])));
-  }
-  return bytes;
 }
 
 }  // namespace
@@ -184,7 +169,7 @@ uint32_t TraceWriter::module(std::string_view path, std::string_view build_id_he
   const auto [entry, added] =
       modules_.emplace(std::move(key), static_cast<uint32_t>(modules_.size()));
   if (!added) return entry->second;
-  const std::vector<uint8_t> build_id = bytes_from_hex(build_id_hex);
+  const std::string build_id = bytes_of_hex(build_id_hex.substr(0, 128)).value_or("");
   std::vector<uint8_t> payload;
   put_varint(payload, entry->second);
   put_varint(payload, load_address);
@@ -265,7 +250,7 @@ void TraceWriter::write_chunk(dht_chunk_header header, std::vector<uint8_t>& byt
   }
   header.stored_size = chunk->size() - sizeof header;
   header.raw_size = raw_size;
-  header.payload_crc = crc32c(chunk->data() + sizeof header, header.stored_size);
+  header.payload_crc = dht_crc32c(chunk->data() + sizeof header, header.stored_size);
   chunk->resize((chunk->size() + 7) & ~size_t{7}, 0);
   header.capacity = chunk->size();
   seal(header);

@@ -11,7 +11,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kDwell = std::chrono::milliseconds(2000);  // for a job that nobody answers
+constexpr auto kDwell = std::chrono::milliseconds(2000);  // for a job without an answer
 constexpr auto kLookAgainAtPage = std::chrono::milliseconds(100);
 // A job outlives its round only if we are killed; steering and the bound may make a round longer.
 constexpr uint32_t kLeaseMs = 10'000;

@@ -36,7 +36,8 @@ void say(const Answer& answer, uint32_t tau_us, Evidence& e) {
       e.outcome = model::Outcome::kRace;
       e.proof = Proof::kCoEnabled;
       e.ordered = model::Ordered::kNo;
-      e.why = "one thread stood at its access while the other made its own, to the same bytes";
+      e.why =
+          "one thread was held at its access while the other performed its own, to the same bytes";
       break;
     case DHV_OUTCOME_RACE_OBSERVED:
       e.outcome = model::Outcome::kRace;

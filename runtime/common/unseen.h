@@ -1,5 +1,5 @@
-// Ways of the kernel and of libc by which threads can be ordered and of which we see no edge. A
-// process that used one is told so with every race after it: what it finds by happens-before then
+// Facilities of the kernel and of libc that order threads by edges that we do not see. Each race of
+// a process that used one names it: from then on, what happens-before finds in that process
 // is no proof. kThreads: those that pthread_create did not make (timers, asynchronous I/O, clone).
 #pragma once
 

@@ -20,7 +20,7 @@ Thread* thread_list;
 
 namespace {
 
-// Up to here a thread whose past nobody knows all of gets a slot of its own; clocks stay short.
+// Below this many slots, a free one is reused only if a thread knows its owner's whole past.
 constexpr uint32_t kManySlots = 512;
 
 struct FreeSlot {

@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime/record/crc32c.h"
+#include "abi/crc32c.h"
 
 namespace deadheat::runtime {
 
@@ -25,7 +25,7 @@ void init_board(Board& board) {
   file.header_size = sizeof file;
   file.flags = DHT_FILE_DENSE_STAMPS;
   file.first_stamp = 1;
-  file.header_crc = crc32c(&file, sizeof file);
+  file.header_crc = dht_crc32c(&file, sizeof file);
 
   static const char kTool[] = "deadheat " DEADHEAT_VERSION " record";
   static_assert(sizeof kTool < sizeof board.records - 2);
@@ -39,7 +39,7 @@ void init_board(Board& board) {
   chunk.header_size = sizeof chunk;
   chunk.domain = DHT_DOMAIN_META;
   chunk.capacity = sizeof(Board) - sizeof file;
-  chunk.identity_crc = crc32c(&chunk, DHT_IDENTITY_SIZE);
+  chunk.identity_crc = dht_crc32c(&chunk, DHT_IDENTITY_SIZE);
   chunk.stored_size = chunk.raw_size = length + 2;
   chunk.state = DHT_STATE_OPEN;
   board.end = sizeof(Board);

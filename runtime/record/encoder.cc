@@ -35,12 +35,7 @@ SiteSlot* ChunkEncoder::new_slot(uint64_t pc) {
   const uint32_t number = next_slot_;
   next_slot_ = next_slot_ + 1 == DHT_SITE_SLOTS ? 1 : next_slot_ + 1;
   SiteSlot* const slot = &tables_->slots[number];
-  *slot = {.pc = pc,
-           .last = previous_->last,
-           .stride = 0,
-           .candidate = 0,
-           .successor = slot,
-           .number = number};
+  *slot = {{.last = previous_->last, .stride = 0, .candidate = 0}, pc, slot, number};
   const uint32_t home = hash(pc);
   uint16_t* place = &tables_->by_pc[home];
   for (uint32_t i = 0; i < SiteTables::kProbes; ++i) {

@@ -19,21 +19,13 @@
 
 namespace deadheat::runtime {
 
-struct SiteSlot {
+struct SiteSlot : dht_prediction {
   uint64_t pc = 0;  // 0: no site of this chunk
-  uint64_t last = 0;
-  uint64_t stride = 0;
-  uint64_t candidate = 0;
   SiteSlot* successor = nullptr;
   uint64_t number = 0;
 
-  uint64_t predicted() const { return last + stride; }
-  void saw(uint64_t address) {
-    const uint64_t step = address - last;
-    stride = step == candidate ? step : stride;
-    candidate = step;
-    last = address;
-  }
+  uint64_t predicted() const { return dht_predicted(this); }
+  void saw(uint64_t address) { dht_saw(this, address); }
 };
 
 // 256 KiB of zero pages, of which a thread touches only what its sites need.

@@ -8,11 +8,11 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "abi/crc32c.h"
 #include "runtime/common/options.h"
 #include "runtime/common/os.h"
 #include "runtime/common/print.h"
 #include "runtime/record/board.h"
-#include "runtime/record/crc32c.h"
 
 namespace deadheat::runtime {
 
@@ -195,7 +195,7 @@ void stop_recording(const char* why, long error) {
   TextBuffer<2048> line;
   line << "recording stopped (" << why;
   if (error != 0) line << ": " << strerrordesc_np(static_cast<int>(-error));
-  line << "); the program goes on, the trace keeps what came before";
+  line << "); the program continues, the trace keeps what was recorded";
   say(line.c_str());
 }
 
@@ -231,7 +231,7 @@ dht_chunk_header* map_chunk(const ChunkPlace& place, size_t size) {
   header->sequence = place.sequence;
   header->base_stamp = header->last_stamp = place.base_stamp;
   header->magic = DHT_CHUNK_MAGIC;
-  header->identity_crc = crc32c(header, DHT_IDENTITY_SIZE);
+  header->identity_crc = dht_crc32c(header, DHT_IDENTITY_SIZE);
   header->raw_size = header->stored_size =
       place.domain == DHT_DOMAIN_THREAD ? size - sizeof *header : 0;
   __atomic_store_n(&header->state, DHT_STATE_OPEN, __ATOMIC_RELEASE);
@@ -245,9 +245,9 @@ void seal_chunk(dht_chunk_header* header, const ChunkEnd& end) {
   sealed.stored_size = sealed.raw_size = end.size;
   sealed.last_stamp = end.last_stamp;
   sealed.events = end.events;
-  sealed.payload_crc = crc32c(payload_of(header), end.size);
+  sealed.payload_crc = dht_crc32c(payload_of(header), end.size);
   sealed.commit_crc = 0;
-  sealed.commit_crc = crc32c(&sealed.state, sizeof sealed - DHT_IDENTITY_SIZE);
+  sealed.commit_crc = dht_crc32c(&sealed.state, sizeof sealed - DHT_IDENTITY_SIZE);
   // While it says OPEN, a reader uses no other field than the size, which may only shrink to the
   // actual data.
   header->commit_flags = sealed.commit_flags;

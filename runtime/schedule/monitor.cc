@@ -2,8 +2,8 @@
 // somebody), or run for long without a point (it spins on something whose accesses are switched
 // off): then another may run beside it. Not repeatable, so it is counted.
 //
-// A loaded machine must not look like either: who spins is told by the processor time that it used,
-// not by how long it took; who sleeps, by not having run at all from one look to the next.
+// A loaded machine must not look like either: a thread spins if it used much processor time, not
+// because it took long, and sleeps if it did not run at all from one look to the next.
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 // All threads on one processor: only one runs at a time, and handing over is several times faster
-// there. The program is told of those that it had before, so that it makes as many threads as ever.
+// there. The program still sees all its processors, so that it creates as many threads as usual.
 #include <errno.h>
 #include <sched.h>
 #include <string.h>

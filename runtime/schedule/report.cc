@@ -347,7 +347,7 @@ void finish_reports() {
       {"decisions_unlogged", decisions_unlogged(), "decisions that the log has no room for",
        decisions_unlogged() > 0},
       {"sites_dropped", sites_dropped(),
-       "sites of the candidate beyond the first 4096: nobody is held back there",
+       "sites of the candidate beyond the first 4096: no thread is held back there",
        sites_dropped() > 0},
   };
   common_counters(entries + kOwn);

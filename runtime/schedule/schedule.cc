@@ -198,9 +198,9 @@ bool let_one_go(Choice& choice) {
   return true;
 }
 
-// Strategies that switch at every access hold nobody back: threads meet by chance. Whoever is ready
-// in front of an access of the candidate could do it now. If the chosen one is about to do another
-// one that conflicts, either could come next: that is the race, and the chosen one comes first.
+// Strategies that switch at every access hold no thread back: threads meet by chance. A thread that
+// is ready before an access of the candidate could perform it now. If the chosen thread is about to
+// perform a conflicting one, either could be next: that is the race, and the chosen one is first.
 void report_meetings(Thread& chosen) {
   for (Thread* other = threads; other != nullptr; other = other->next_thread)
     if (other != &chosen && other->at_site && is_enabled(*other) &&

@@ -1,7 +1,7 @@
 // A mode for tests: each event is a line of text, "THREAD EVENT ARGUMENTS", written with one call
 // to the descriptor in DEADHEAT_LOG_FD. It keeps no state of memory or clocks. Lines are written
-// only between log_begin() and log_end() (which the program under test may also call), because libc
-// and the linker cause events before main.
+// only between __deadheat_log_begin() and __deadheat_log_end(), which the program under test may
+// also call, because libc and the linker cause events before main.
 #include <stdlib.h>
 
 #include "runtime/common/arena.h"

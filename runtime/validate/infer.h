@@ -6,10 +6,10 @@
 // partners, so two accesses that are both "last" at some time are seen; an overlap in between is
 // missed, but recurs or does not matter.
 //
-// A site where the same thread touches the same bytes again and again has nothing to tell: it rests
+// A site where the same thread touches the same bytes repeatedly yields nothing new: it rests
 // on the off path until a partner changes, a thread is created or a validator asks (it does so
 // every 100 ms; a site with a job never rests). Missed meanwhile: another thread that comes to a
-// site at rest while nobody validates. Counted as `rested`.
+// site at rest while no validator asks. Counted as `rested`.
 //
 // A site that changes with every access (it runs over an array) would cost all the time: it is left
 // in the same way, but only a validator brings it back. Counted as `left_changing`.

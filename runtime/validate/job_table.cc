@@ -12,7 +12,7 @@ Job jobs[DHV_JOBS];
 
 namespace {
 
-// No watch without an active job: whoever has something to hand on knows that somebody asks.
+// There is no watch without an active job, so a result always has a validator to go to.
 void count_active() {
   uint32_t active = 0;
   for (const Job& job : jobs) active += job.active ? 1 : 0;

@@ -5,7 +5,8 @@ usage: documented_test.py DEADHEAT
 
 The commands of a page's `sh` blocks run one after the other in a folder that holds stand-ins for what pages name
 (./program, findings.json, trace.std, ...). A line that cannot run here is listed in NOT_HERE with its reason; a listed line that
-no page has any more fails too. Of what `console` blocks show, the lines that no run can change are compared.
+no page has any more fails too. Of what `console` blocks show, the
+lines that no run can change are compared, numbers masked, and the fields of each finding.
 """
 import os
 import re
@@ -18,7 +19,7 @@ import unittest
 TOOL = os.path.abspath(sys.argv.pop(1))
 BIN = os.path.dirname(TOOL)
 ROOT = os.path.realpath(os.path.join(os.path.dirname(os.path.realpath(__file__)), "../.."))
-PAGES = ["README.md"] + sorted(f"docs/guides/{name}" for name in os.listdir(f"{ROOT}/docs/guides") if name.endswith(".md"))
+PAGES = ["README.md", "CONTRIBUTING.md"] + sorted(f"docs/guides/{name}" for name in os.listdir(f"{ROOT}/docs/guides") if name.endswith(".md"))
 
 # Beginning of a line: why it does not run here. Other tests run what it does.
 NOT_HERE = {
@@ -33,6 +34,12 @@ NOT_HERE = {
     "deadheat watch --kernel": "kernel.watch",
     "deadheat report --format sarif -o races.sarif f.json": "f.json comes from the line before, in kernel.watch",
     "deadheat validate candidates.json --findings verdicts.json --attach": "validate.robust",
+    "tools/bootstrap": "./deadheat and ./test begin with it",
+    "tools/vm": "kernel.watch uses it",
+    "sudo ": "root and systemd; hive.deploy reads the units",
+    "printf 'HIVE=": "the same",
+    "curl --cacert": "the same",
+    "export DEADHEAT_HIVE_DATABASE='postgresql": "hive.postgres",
     "deadheat hive serve": "hive.api",
     "deadheat hive push --hive": "hive.api",
     "deadheat hive revoke": "hive.api: ids are random",
@@ -62,12 +69,17 @@ def blocks(page, language):
 
 
 def commands(page):
-    """The lines of a page's sh blocks that start a program of ours; a compound statement counts by its first line."""
+    """The lines of a page's sh blocks; a `case` belongs to the line before it, whose status it looks at."""
     found = []
     for block in blocks(page, "sh"):
+        inside = False
         for line in block.splitlines():
             line = line.split("  #")[0].strip()
-            if re.match(r"(\./load & )?(\./)?(deadheat|test)\b|CC=|cmake |make ", line):
+            inside = inside or line.startswith("case ")
+            if inside:
+                found[-1] += "\n" + line
+                inside = line != "esac"
+            elif line:
                 found.append(line)
     return found
 
@@ -144,13 +156,17 @@ class Documented(unittest.TestCase):
             with self.subTest(command=command):
                 done = self.sh(command)
                 self.assertIn(done.returncode, GOOD, done.stderr[-2000:])
-                shown = masked(done.stdout)
+                shown = masked(done.stderr + done.stdout)
                 for line in masked(block):
                     self.assertIn(line, shown)
+                real = fields(done.stdout)
+                for title, labels in fields(block).items():
+                    rest = iter(next((own for one, own in real.items() if masked(one) == masked(title)), []))
+                    self.assertTrue(all(label in rest for label in labels), f"{title}: {labels}, not {real}")
 
 
 def masked(text):
-    """The lines that are the same in every run: what races with what, where, and how to silence it."""
+    """The lines that are the same in every run but for numbers: what races with what, where, how to repeat and to silence it, and the sums."""
     kept = []
     for line in text.splitlines():
         if re.match(r"(HARMFUL|RACE|OBSERVED|MADE TO HAPPEN) |  (first|second|silence|object) ", line):
@@ -158,7 +174,22 @@ def masked(text):
             line = re.sub(r"race:(\S+) <-> (\S+)", lambda sides: "race:" + " <-> ".join(sorted(sides.groups())), line)
             line = re.sub(r"(Process race on \S+) .*", r"\1", line)  # of the orders with one cause, the recording decides which is shown
             kept.append(re.sub(r"/tmp/tmp\.\S+?/", "/tmp/*/", re.sub(r"\bT\d+\b", "T*", line)))
+        elif re.match(r"  repeat |deadheat: (recorded|\d+ branches:)|\d+ races? \(", line):
+            line = re.sub(r"DH-[0-9a-f]+", "DH-*", line)
+            line = re.sub(r"^(deadheat: \d+ branches): .*|^(\d+ races?) \(.*\)", r"\1\2", line)  # which there are is up to the runs
+            kept.append(re.sub(r"races\b", "race", re.sub(r"(-N)+", "-N", re.sub(r"[\d,.]*\d", "N", line))))
     return kept
+
+
+def fields(text):
+    """The labels of each finding, by its title."""
+    found, own = {}, []
+    for line in text.splitlines():
+        if re.match(r"[A-Z][A-Z ]+  \S.* DH-[0-9a-f]{8}", line):
+            own = found.setdefault(line, [])
+        elif label := re.match(r"  ([a-z][a-z ]*?)  +\S", line):
+            own.append(label.group(1))
+    return found
 
 
 if __name__ == "__main__":

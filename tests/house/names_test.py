@@ -14,7 +14,7 @@ GOOD = {
     "lib/model/site.h": '#include "lib/base/text.h"  // base/text.h\n',
     "lib/order/clock.h": "",
     "abi/page.h": "",
-    "docs/architecture.md": "`fold()` and `read()`, in lib/base/text.h\n\n```\nnothing.cc\n```\n\n| folder | what | may use |\n|---|---|---|\n"
+    "docs/architecture.md": "`fold()`, in lib/base/text.h\n\n```\nnothing.cc\n```\n\n| folder | what | may use |\n|---|---|---|\n"
                             "| `lib/base/` | text | – |\n| `lib/model/`, `lib/order/` | sites | base |\n| `abi/` | pages | – |\n",
     "docs/images/architecture.svg": "",
 }
@@ -45,6 +45,8 @@ class Names(unittest.TestCase):
     def test_planted(self):
         for path, line, message in (("lib/base/bad.h", "// as gone_test.cc shows", "there is no file gone_test.cc"),
                                     ("lib/base/bad.h", "// see model/text.h", "there is no file model/text.h"),
+                                    ("lib/base/bad.h", "// as in model::Gone", "there is no symbol model::Gone"),
+                                    ("lib/base/bad.h", "// before gone_by() (see fold())", "there is no symbol gone_by()"),
                                     ("docs/bad.md", "in `lib/base/gone.cc`", "there is no file lib/base/gone.cc"),
                                     ("docs/bad.md", "`model::Gone` decides", "there is no symbol model::Gone")):
             with self.subTest(line):

@@ -75,7 +75,7 @@ class Escape(unittest.TestCase):
         for name in ("a", "b"):
             with open(self.path("precious", name), "w", encoding="ascii") as file:
                 file.write(name)
-        if self.options and os.geteuid() == 0:  # his own files: those he could harm
+        if self.options and os.geteuid() == 0:  # the user's own files: those a command could harm
             for path in (self.folder, self.path("precious"), self.path("precious", "a"), self.path("precious", "b")):
                 os.chown(path, SOMEBODY, SOMEBODY)
         self.token = f"escape-{os.getpid()}-{time.monotonic_ns()}"

@@ -86,7 +86,7 @@ try:
 except ChildProcessError: pass
 exit(0 if os.path.getsize("kept") else 3)
 """
-# Whoever does not get the lock asks a few times, and then goes on without it.
+# The process that does not get the lock tries a few times, and then continues without it.
 IMPATIENT = """
 echo 0 >count
 up() { for i in 1 2 3; do mkdir lock 2>/dev/null && break; sleep 0.3; done; n=$(cat count); echo $((n+1)) >count; rmdir lock 2>/dev/null; }

@@ -60,7 +60,7 @@ class Agent {
 
   Status run() {
     if (const Status loaded = spool_.load(); !loaded) return loaded.error();
-    // Before any program is told anything.
+    // Before any program gets a job.
     off_ = is_off();
     if (off_) say_off();
     tell_listener();
@@ -117,7 +117,7 @@ class Agent {
     uint64_t refused = 0;
     auto pages = listener_->take(refused);
     if (off_) return;
-    // A page that arrived while the orders changed may have the old ones: it is told again.
+    // A page that arrived while the settings changed may have the old ones: write them again.
     for (auto& page : pages) meet(std::move(page), !changed_);
     changed_ = false;
     const size_t results = spool_.size();

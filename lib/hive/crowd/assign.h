@@ -3,7 +3,7 @@
 // Each race has a turn, a number; the next instance that asks gets the race with the smallest one,
 // ties in random order, and the race's turn then grows by its stride. So every race is given out
 // once before any is given out twice, each to a random user, and with more races than users
-// everybody gets the next when he is done. A race with a small stride (claimed, promoted, or
+// everybody gets another when done. A race with a small stride (claimed, promoted, or
 // severe) is given to more users. A lease that runs out gives its stride back: the race goes to
 // somebody else soon.
 //

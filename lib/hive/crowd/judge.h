@@ -11,8 +11,8 @@
 // executions showed the race, n independent ones would all miss it with probability (1 - q)^n, so
 // after n misses q < 3/n with 95% confidence. Not every NoRace is such an execution:
 //   - Executions of one credential resemble each other (one machine, the same inputs and timing):
-//     the first counts in full, each further one half, up to `executions_of_one` of them. So nobody
-//     buys confidence by repeating himself. Machines are counted by credential because the hive
+//     the first counts in full, each further one half, up to `executions_of_one` of them. So
+//     repetition does not buy confidence. Machines are counted by credential because the hive
 //     gives those out; an instance names itself.
 //   - Strong: the second access came, ordered after the first. Weak: no second access came, or the
 //     largest tau ran out. A weak one counts half: it also fits a race whose threads did not meet.

@@ -44,7 +44,7 @@ std::vector<Suspect> suspects(std::span<const Answers> answers, const Suspicion&
       continue;
     }
     const Rate& rate = rates[one.race];
-    // By the others: whoever is judged does not vote. One imagined miss keeps the rate below 1.
+    // Without the judged credential's own answers. One imagined miss keeps the rate below 1.
     const uint64_t mine = one.races > 0 ? 1 : 0;
     if (rate.all < 2) continue;
     ++suspect.asked;

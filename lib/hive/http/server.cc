@@ -356,7 +356,7 @@ class BeastServer : public Server {
       if (!error) welcome(std::move(socket));
       if (error == asio::error::operation_aborted) return;
       if (!error) return accept();
-      // No file is left: whoever waits in the queue would be refused again at once.
+      // No descriptor is left: accepting the next connection would fail again at once.
       constexpr auto kAWhile = std::chrono::milliseconds(20);
       (void)shared_.strangers.dismiss_first();
       later_.expires_after(kAWhile);

@@ -4,10 +4,10 @@
 // at all, and how large it may be, is asked before it is read. A handler may park a request (long
 // poll): it is called again later, and no thread waits meanwhile.
 //
-// Connections have a limit. At the limit the stranger that has been here longest goes: whoever has
-// not shown a credential since it came, or since its last answer. So those who open connections and
-// say nothing, or say it slowly, push one another out; others are strangers for the time of a
-// request's head only.
+// Connections have a limit. At the limit the oldest stranger is closed: a connection that has not
+// shown a credential since it was opened, or since its last answer. So connections that send
+// nothing, or send slowly, displace one another; a normal client is a stranger only until the head
+// of its request has arrived.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct ServerOptions {
 };
 
 // Kept by the server for a parked request, for the handler's use; zeroes at its first call. Times
-// are of a clock that nobody sets.
+// are of the monotonic clock.
 struct Turn {
   uint64_t calls = 0;
   int64_t began_ms = 0, looked_ms = 0;

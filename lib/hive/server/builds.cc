@@ -104,7 +104,7 @@ http::Response Service::add_build(const Caller& caller, const http::Request& req
   for (const store::Build& one : known.value())
     if (one.build_id == build.build_id &&
         (one.digest != build.digest || one.version != build.version))
-      return problem(409, "another build with this id is there already",
+      return problem(409, "another build has this id already",
                      "an id stands for one content and one version");
   const Status added = store->add_build(caller.program, build, request.body, now_ms());
   if (!added) return broken(added.error());

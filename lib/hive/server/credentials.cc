@@ -9,24 +9,18 @@
 #include <cstdlib>
 #include <vector>
 
+#include "lib/base/hex_digits.h"
 #include "lib/base/text.h"
 
 namespace deadheat::hive::server {
 namespace {
-
-std::string to_hex(const unsigned char* bytes, size_t size) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (size_t i = 0; i < size; ++i) text += {kDigits[bytes[i] >> 4], kDigits[bytes[i] & 15]};
-  return text;
-}
 
 std::string signature_of(const std::string& text, const std::string& secret) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes = {};
   unsigned size = 0;
   ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()),
          reinterpret_cast<const unsigned char*>(text.data()), text.size(), bytes.data(), &size);
-  return to_hex(bytes.data(), size);
+  return hex_digits({bytes.data(), size});
 }
 
 }  // namespace
@@ -35,14 +29,14 @@ std::string random_hex(size_t bytes) {
   std::vector<unsigned char> random(bytes);
   // Without randomness there is no secret worth the name.
   if (::RAND_bytes(random.data(), static_cast<int>(bytes)) != 1) std::abort();
-  return to_hex(random.data(), bytes);
+  return hex_digits(random);
 }
 
 std::string hash_of(std::string_view secret) {
   std::array<unsigned char, EVP_MAX_MD_SIZE> bytes = {};
   unsigned size = 0;
   ::EVP_Digest(secret.data(), secret.size(), bytes.data(), &size, ::EVP_sha256(), nullptr);
-  return to_hex(bytes.data(), size);
+  return hex_digits({bytes.data(), size});
 }
 
 bool same(std::string_view a, std::string_view b) {

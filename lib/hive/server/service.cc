@@ -178,7 +178,7 @@ const Service::Route* Service::route_of(const http::Request& request, bool& know
   return nullptr;
 }
 
-// Per credential, and per address for whoever has none.
+// Per credential, and per address for requests without one.
 bool Service::too_often(const std::string& who) {
   const int64_t now = steady_ms();
   const std::lock_guard lock(mutex_);

@@ -10,6 +10,8 @@
 #include <memory>
 #include <vector>
 
+#include "lib/base/hex_digits.h"
+
 namespace deadheat::hive::server {
 namespace {
 
@@ -24,22 +26,6 @@ using Context = std::unique_ptr<EVP_MD_CTX, Free>;
 
 const unsigned char* bytes_of(const std::string& text) {
   return reinterpret_cast<const unsigned char*>(text.data());
-}
-
-std::string to_hex(const std::vector<unsigned char>& bytes) {
-  constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : bytes) text += {kDigits[byte >> 4], kDigits[byte & 15]};
-  return text;
-}
-
-bool from_hex(const std::string& text, std::vector<unsigned char>& bytes) {
-  if (text.size() % 2 != 0 || text.find_first_not_of("0123456789abcdef") != std::string::npos)
-    return false;
-  for (size_t i = 0; i < text.size(); i += 2)
-    bytes.push_back(
-        static_cast<unsigned char>(std::strtoul(text.substr(i, 2).c_str(), nullptr, 16)));
-  return true;
 }
 
 Bio memory(const std::string& text) {
@@ -92,23 +78,22 @@ Result<std::string> sign(const std::string& secret_pem, const std::string& text)
   fine = fine &&
          ::EVP_DigestSign(context.get(), signature.data(), &size, bytes_of(text), text.size()) == 1;
   if (!fine) return Error{"cannot sign with this key", ""};
-  return to_hex(signature);
+  return hex_digits(signature);
 }
 
 Status verify(const std::string& open_pem, const std::string& text, const std::string& signature) {
   const Key key(::PEM_read_bio_PUBKEY(memory(open_pem).get(), nullptr, no_password, nullptr));
   if (!is_ed25519(key))
     return Error{"this is no public key for builds", "`deadheat hive key NAME` makes NAME.pub"};
-  std::vector<unsigned char> bytes;
+  const auto bytes = bytes_of_hex(signature);
   const Context context(::EVP_MD_CTX_new());
   const bool fine =
-      from_hex(signature, bytes) &&
-      ::EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
-      ::EVP_DigestVerify(context.get(), bytes.data(), bytes.size(), bytes_of(text), text.size()) ==
-          1;
+      bytes && ::EVP_DigestVerifyInit(context.get(), nullptr, nullptr, nullptr, key.get()) == 1 &&
+      ::EVP_DigestVerify(context.get(), bytes_of(*bytes), bytes->size(), bytes_of(text),
+                         text.size()) == 1;
   if (!fine)
     return Error{"the signature is not by this key, or the build was changed",
-                 "do not run it; ask whoever built it for his public key"};
+                 "do not run it; ask its builder for the public key"};
   return Ok{};
 }
 
@@ -118,7 +103,7 @@ std::string keyed_hash(const std::string& text, const std::string& secret) {
   ::HMAC(::EVP_sha256(), secret.data(), static_cast<int>(secret.size()), bytes_of(text),
          text.size(), bytes.data(), &size);
   bytes.resize(size);
-  return to_hex(bytes);
+  return hex_digits(bytes);
 }
 
 }  // namespace deadheat::hive::server

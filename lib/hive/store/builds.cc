@@ -68,7 +68,7 @@ Status Store::add_build(const std::string& program, const Build& build, const st
         on.run(std::string(kColumns) + " AND build_id=$2", {program, build.build_id});
     if (!known.empty() && known[0].text(3) == build.digest && known[0].text(1) == build.version)
       return Ok{};
-    return Error{"another build with the id " + build.build_id + " is there already",
+    return Error{"another build with the id " + build.build_id + " exists already",
                  "an id stands for one content and one version"};
   }
   for (size_t at = 0; at < content.size() && !on.failed(); at += kPart)

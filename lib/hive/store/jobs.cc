@@ -11,7 +11,7 @@ namespace deadheat::hive::store {
 namespace {
 
 constexpr int kOffers = 16;
-constexpr int64_t kMostExpired = 100;  // in one poll: nobody pays for a whole fleet's absence
+constexpr int64_t kMostExpired = 100;  // in one poll: bounds its time after an outage
 
 class Desk {
  public:
@@ -74,9 +74,9 @@ class Desk {
     return !on_.failed();
   }
 
-  // Ends a lease, whoever asks first: a result, or another question of the same instance, may do so
-  // at the same time at another hive. The race's turn goes back by what the lease had cost: it is
-  // given out again soon.
+  // Ends a lease once: a result, or another question of the same instance, may try the same at
+  // another hive. The race's turn goes back by what the lease had cost, so that it is given out
+  // again soon.
   void end_lease(const std::string& id, const char* how, int64_t number, double stride) {
     if (on_.run("UPDATE jobs SET state=$3 WHERE program=$1 AND id=$2 AND state='leased' "
                 "RETURNING 1",

@@ -60,7 +60,7 @@ class Postgres : public Connection {
     server_ = PQconnectdbParams(keys, values, 1);
     if (PQstatus(server_) != CONNECTION_OK) return problem("");
     PQsetNoticeProcessor(server_, [](void*, const char*) {}, nullptr);
-    // Nothing acknowledged is lost, whatever the server's default; nobody waits for ever. The
+    // Nothing acknowledged is lost, whatever the server's default; no wait is unbounded. The
     // statements are few and find their rows by key: planning them anew each time, over all parts
     // of a table, would cost more than running them.
     return executed(

@@ -1,7 +1,7 @@
 // The crowd of the paper (RaceMob 5: 1,754 user sites, some 800 candidates of which one in eight is
 // true), with the real store and assignment, and simulated users. A user exercises some features of
-// the program: common ones like most users, rare ones like few. Of the features that he exercises,
-// he sees a true race in a share of his tries that grows with tau, and never sees a false one. CI,
+// the program: common ones like most users, rare ones like few. Of the features exercised,
+// a true race is seen in a share of the tries that grows with tau, a false one never. CI,
 // trusted, repeats what is claimed.
 //
 // In short form here; bench/hive/crowd runs it whole over a database in which real agents work too:

@@ -29,7 +29,7 @@ class Statements {
     if (!problem_) problem_ = std::move(error);
   }
   const Error& error() const { return *problem_; }
-  // The end of a SELECT whose rows nobody else may change before the transaction ends. SQLite has
+  // The end of a SELECT whose rows no other transaction may change before this one ends. SQLite has
   // one writer at a time anyway.
   std::string row_lock() const { return postgres() ? " FOR UPDATE" : ""; }
   bool postgres() const { return connection_.dialect() == Dialect::kPostgres; }

@@ -97,13 +97,6 @@ std::optional<model::Finding> from_document(const std::string& document) {
   return std::move(file->findings[0]);
 }
 
-Status Store::add_program(const std::string& program, int64_t now_ms) {
-  Transaction on(*connection_);
-  on.run("INSERT INTO programs(program, created_ms) VALUES($1,$2) ON CONFLICT DO NOTHING",
-         {program, now_ms});
-  return on.commit();
-}
-
 Result<std::vector<std::string>> Store::programs() {
   Statements on(*connection_);
   std::vector<std::string> names;

@@ -154,7 +154,6 @@ class Store {
   Settings settings;
   Connection& connection() { return *connection_; }
 
-  Status add_program(const std::string& program, int64_t now_ms);
   Result<std::vector<std::string>> programs();
 
   Status add_token(const Token& token, const std::string& who, int64_t now_ms);

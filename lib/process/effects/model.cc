@@ -172,6 +172,25 @@ uint32_t ModelBuilder::lock_set() {
   return task.lock_set = found->second;
 }
 
+// A successful exec.
+void ModelBuilder::program_started(const deadheat_process_event& event) {
+  must_have_node();
+  const bool at = recording::syscall_entry(event.number).effect == recording::Effect::kExecAt;
+  const int folder = at ? descriptor(0) : AT_FDCWD;
+  if (event_->path(at ? 1 : 0)) executed(at && folder >= 0 ? folder : AT_FDCWD, at ? 1 : 0);
+  store(process_object(self().process));
+  own_table();
+  close_on_exec();
+  let_vfork_parent_go();
+  if (auto words = words_of(*event_); !words.empty())
+    model_.tasks[task_].command = std::move(words);
+  const std::string name = program_name(*event_);
+  const auto [found, fresh] =
+      program_index_.try_emplace(name, static_cast<uint32_t>(model_.programs.size()));
+  if (fresh) model_.programs.push_back(name);
+  self().program = found->second;
+}
+
 void ModelBuilder::one(uint32_t index) {
   event_ = &recording_.events()[index];
   event_index_ = index;
@@ -198,24 +217,9 @@ void ModelBuilder::one(uint32_t index) {
     case DEADHEAT_PROCESS_FORK:
       forked();
       break;
-    case DEADHEAT_PROCESS_EXEC: {
-      must_have_node();
-      const bool at = recording::syscall_entry(event.number).effect == recording::Effect::kExecAt;
-      const int folder = at ? descriptor(0) : AT_FDCWD;
-      if (event_->path(at ? 1 : 0)) executed(at && folder >= 0 ? folder : AT_FDCWD, at ? 1 : 0);
-      store(process_object(self().process));
-      own_table();
-      close_on_exec();
-      let_vfork_parent_go();
-      if (auto words = words_of(*event_); !words.empty())
-        model_.tasks[task_].command = std::move(words);
-      const std::string name = program_name(*event_);
-      const auto [found, fresh] =
-          program_index_.try_emplace(name, static_cast<uint32_t>(model_.programs.size()));
-      if (fresh) model_.programs.push_back(name);
-      self().program = found->second;
+    case DEADHEAT_PROCESS_EXEC:
+      program_started(event);
       break;
-    }
     case DEADHEAT_PROCESS_EXIT:
       exited();
       break;

@@ -60,7 +60,6 @@ class ModelBuilder {
   // model.cc: the walk.
   void one(uint32_t index);
   void apply(recording::Effect effect);
-  void finish_node();
   void compact();
   uint32_t task_of(int32_t id);
   uint32_t add_task(int32_t id, int32_t process_id, uint32_t process, uint32_t parent);
@@ -134,6 +133,7 @@ class ModelBuilder {
   void change_meta_of(uint32_t inode);
   void truncate_path();
   void change_folder(bool root);
+  void program_started(const deadheat_process_event& event);
   void executed(int folder_descriptor, int path_argument);
   void mounted(int path_argument);
 

@@ -58,7 +58,7 @@ TEST(Story, WhatIsDoneWithSignalsIsNotToldOfAFile) {
   script.fork(1, 2);
   script.fork(1, 3);
   const uint32_t made = script.path_call(2, "mkdir", "/out", 0);
-  script.path_call(3, "mkdir", "/first", 0);  // where its start leads to is told in any case
+  script.path_call(3, "mkdir", "/first", 0);  // the story contains its start in any case
   const uint32_t action = script.call(3, "rt_sigaction", {SIGUSR1, 1}, 0);
   const uint32_t gone = script.path_call(3, "rmdir", "/out", 0);
   const uint32_t sent = script.send(1, SIGUSR1, 3);

@@ -1,12 +1,12 @@
-// Which deaths a parent really waited for.
+// Which exits a parent really waited for.
 //
-// The paper draws an edge from every exit to the wait that got it. A wait for any child that is
-// followed at once by another was not content with what it got (a shell that waits for its
-// foreground command and reaps a background one on the way); one that does not block, or a SIGCHLD
-// that interrupts nothing, would not have held the parent up. In the paper's own words (5.1) an
-// edge is inherent if the second call would not complete without the first; these would, so they
-// go, and what the background command did stays concurrent with what the shell did next. Unless
-// there was nobody else whose death could have ended a wait that blocks: then it did need that one.
+// The paper draws an edge from every exit to the wait that reaped it. But a wait for any child that
+// another wait follows at once was not for that child (a shell waits for its foreground command and
+// reaps a background one on the way), and a wait that does not block, or a SIGCHLD that interrupts
+// nothing, would not have delayed the parent. In the paper's own words (5.1) an edge is inherent if
+// the second call would not complete without the first; these would, so their edges are removed,
+// and what the background command did stays concurrent with what the shell did next. Exception: if
+// no other child's exit could have ended a blocking wait, it needed that one.
 #include <sys/wait.h>
 
 #include <algorithm>

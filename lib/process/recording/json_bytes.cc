@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "lib/base/hex_digits.h"
+
 namespace deadheat::process::recording {
 namespace {
 
@@ -20,13 +22,7 @@ bool is_utf8(const std::string& text) {
 
 Json bytes_to_json(const std::string& bytes) {
   if (is_utf8(bytes)) return bytes;
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string digits;
-  for (const char c : bytes) {
-    digits += kDigits[static_cast<unsigned char>(c) >> 4];
-    digits += kDigits[static_cast<unsigned char>(c) & 15];
-  }
-  return Json{{"hex", digits}};
+  return Json{{"hex", hex_digits(bytes)}};
 }
 
 Json words_to_json(const std::vector<std::string>& words) {
@@ -37,17 +33,9 @@ Json words_to_json(const std::vector<std::string>& words) {
 
 std::string bytes_from_json(const Json& value) {
   if (value.is_string()) return value.get<std::string>();
-  const std::string digits = value.at("hex").get<std::string>();
-  std::string bytes;
-  for (size_t at = 0; at + 1 < digits.size(); at += 2) {
-    const auto digit = [&](char c) {
-      if (c >= '0' && c <= '9') return c - '0';
-      if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-      throw std::out_of_range("not a hexadecimal digit");
-    };
-    bytes += static_cast<char>(digit(digits[at]) << 4 | digit(digits[at + 1]));
-  }
-  return bytes;
+  auto bytes = bytes_of_hex(value.at("hex").get<std::string>());
+  if (!bytes) throw std::out_of_range("not hexadecimal digits");
+  return *std::move(bytes);
 }
 
 std::vector<std::string> words_from_json(const Json& value) {

@@ -126,8 +126,7 @@ Status check_own_recording(const std::string& folder) {
   if (!all) return all.error();
   if (const std::string why = distrust(all.value().string()); !why.empty())
     return Error{all.value().string() + " " + why + ": it is not run, since that writes into it",
-                 "make a copy of your own where nobody else may write: cp -r " +
-                     all.value().string() + " COPY"};
+                 "make a copy that only you may write: cp -r " + all.value().string() + " COPY"};
   return check_recording(folder);
 }
 

@@ -217,8 +217,8 @@ bool Replayer::change_result(sources::TracedTask& task, int64_t& result) {
 
 void Replayer::left(sources::TracedTask& task) {
   State& mine = state(task);
-  // A wait that was told which child to take, and did not get it. If that child does not exist, it
-  // had already been waited for.
+  // A wait that was changed to wait for one child and did not get it. If that child does not exist,
+  // it had already been reaped.
   if (mine.specific != 0) {
     const auto child = std::exchange(mine.specific, 0);
     if (task.last_result != child && !(task.last_result == 0 && task.call.number() == SYS_waitid))

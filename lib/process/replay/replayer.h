@@ -86,7 +86,7 @@ class Replayer : public sources::Controller {
     uint32_t strayed_before = 0;  // the same before that one
     bool looked_for_end = false;
     int awaited = 0;       // a signal that arrived before the call at which the task is held
-    int32_t specific = 0;  // the child that its wait was told to take
+    int32_t specific = 0;  // the child that its wait was changed to
     uint32_t ended_children = 0, told_of = 0;  // and the number of SIGCHLDs delivered
     // For a process, until its exec: which step of its parent created it, and how far the parent
     // had strayed then.

@@ -1,13 +1,13 @@
-// When nobody can move by himself: who is let go, and what is said when that is nobody.
+// When no task can go on by itself: which one is let go, and the result if there is none.
 //
-// A sleep orders nothing: who sleeps is woken once everybody else stands or waits, instead of being
-// waited for, and goes on as if the others had been slow for so long. First those whom the anchors
-// need: tasks with calls before them, or whose parent waits for them and has such calls. Who asks
-// again and again for what does not come is not woken for ever, and then the branch says nothing.
+// A sleep orders nothing: once all other tasks are held or wait, a sleeping one is woken instead of
+// waited for, and goes on as if the others had been slow for so long. Tasks that the anchors need
+// come first: those with calls before them, or whose parent waits for them and has such calls. A
+// task that polls for something that does not come is not woken for ever; the branch is then open.
 //
-// "Cannot happen" is said of a closed circle only: every task stands at its anchor or waits for
-// another one, and no clock ends any of those waits. The circle must be made of recorded calls: a
-// task that strayed, or a process that the recording lacks, may have made the anchor's call unseen.
+// "Cannot happen" requires a closed circle: every task is held at its anchor or waits for another
+// one, and no clock ends any of those waits. The circle must be made of recorded calls: a task that
+// strayed, or a process that the recording lacks, may have made the anchor's call unseen.
 #include <algorithm>
 
 #include "lib/process/recording/syscall_table.h"
@@ -123,8 +123,8 @@ void Replayer::give_up(sources::Tracer& tracer, const std::string& anchors) {
   for (auto& [id, other] : tracer.tasks())
     if (moves_by_itself(other) && other.tracee.waits_for_time())
       return diverge(what + (need_of(other) == Need::kAsksAgain
-                                 ? "somebody asks again and again for what follows that"
-                                 : "somebody waits for some time only"),
+                                 ? "a task polls for something that follows that"
+                                 : "a task waits for a limited time only"),
                      Divergence::kUncontrolled);
   const bool closed = !strangers_ && its->strayed == 0;
   diverge(what + (closed ? "it waits for what follows that" : "its process makes other calls") +

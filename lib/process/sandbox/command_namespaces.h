@@ -1,9 +1,9 @@
 // The namespaces that the command of root's sandbox lives in: a user namespace in which every id of
 // the machine is itself, and what belongs to it: network, System V objects, host name.
 //
-// Root in there is root for its files, processes and ports, and nobody for the kernel: whatever
-// asks for a capability of the machine says no. The mounts are not part of it. They belong to the
-// sandbox's first process, which stays the machine's root, so that nobody inside can change them.
+// Root in there is root for its files, processes and ports, but an ordinary user for the kernel: a
+// call that requires a capability of the machine fails. The mounts are not part of it: they belong
+// to the sandbox's first process, which stays the machine's root; no one inside can change them.
 #pragma once
 
 #include "lib/base/result.h"

@@ -45,7 +45,7 @@ ScopedFd read_only_mount() {
   return on_read_only_mount(mount.get()) ? std::move(mount) : ScopedFd();
 }
 
-// With the time of the original, by which results of another build are told apart.
+// With the time of the original, which distinguishes the results of different builds.
 ScopedFd sealed_copy(int original, const struct stat& about) {
   ScopedFd copy(::memfd_create("deadheat", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!copy.valid()) return {};

@@ -69,8 +69,8 @@ class Builder {
  private:
   // Where a user may write although the folder belongs to another: the overlay cannot copy such a
   // folder up, since its owner has no number in the user namespace, so that each needs an overlay
-  // of its own. Nobody can look through the whole machine for them: known ones, those on the way to
-  // the current folder and those below it. Elsewhere creating a file fails with EOVERFLOW.
+  // of its own. Searching the whole machine for them takes too long: known ones, those above
+  // the current folder and those below it get one. Elsewhere creating a file fails with EOVERFLOW.
   static std::vector<std::string> shared_folders() {
     namespace fs = std::filesystem;
     constexpr int kMostLevels = 3;

@@ -60,9 +60,9 @@ class Backend {
   virtual bool insert(uint64_t pc, uint8_t expected) = 0;
   virtual void remove(uint64_t pc) = 0;
 
-  // Watches memory in all tasks but `except`, a register a piece; returns when those that could be
-  // reached have it. The number of the watch, or 0 where too few registers are free. Numbers are
-  // never used again: a touch may be told of when its watch is over and its register another's.
+  // Watches memory in all tasks but `except`, one register per piece; returns when all tasks that
+  // could be reached have it. Returns the watch's number, 0 if too few registers are free. Numbers
+  // are unique: a touch may be reported after its watch has ended and its register is reused.
   static constexpr size_t kRegisters = 4;
   virtual uint64_t arm(int except, std::span<const WatchPiece> pieces, bool reads_too) = 0;
   virtual void disarm(uint64_t watch) = 0;

@@ -1,79 +1,21 @@
 #include "lib/sampler/findings/findings.h"
 
-#include <optional>
+#include <unistd.h>
+
+#include <chrono>
 #include <set>
 
+#include "lib/base/hex_digits.h"
+#include "lib/base/shell_words.h"
 #include "lib/base/text.h"
 #include "lib/model/finding_set.h"
-#include "lib/model/normalize.h"
-#include "lib/places/places.h"
-#include "lib/sampler/verdict/nature.h"
+#include "lib/sampler/findings/program_names.h"
+#include "lib/sampler/verdict/not_reported.h"
 
 namespace deadheat::sampler {
 namespace {
 
 using model::AccessKind;
-
-class Names {
- public:
-  explicit Names(const std::vector<LoadedModule>& modules, symbols::Symbolizer& symbolizer)
-      : modules_(modules), symbolizer_(symbolizer) {
-    for (const LoadedModule& module : modules) {
-      auto image = symbols::ElfImage::open(module.readable());
-      ids_.push_back(symbolizer.module(
-          module.path, image ? image.value()->build_id() : std::string(), module.file));
-    }
-  }
-
-  std::vector<places::Place> stack(const Side& side) {
-    std::vector<places::Place> out = {place(side.place)};
-    for (const CodePlace& caller : side.stack) out.push_back(place(caller));
-    out.erase(out.begin(), out.begin() + static_cast<ptrdiff_t>(side.library_frames));
-    return out;
-  }
-
-  std::optional<symbols::GlobalName> global(uint64_t address, uint64_t size) {
-    for (size_t i = 0; i < modules_.size(); ++i) {
-      // Zero-initialised variables are behind the file's mappings.
-      constexpr uint64_t kBehind = 64 << 20;
-      if (address < modules_[i].begin || address >= modules_[i].end + kBehind) continue;
-      auto named = symbolizer_.global(ids_[i], address - modules_[i].bias, size);
-      if (named) return named;
-    }
-    return std::nullopt;
-  }
-
-  // "global g_total", or the address.
-  std::string location(uint64_t address, uint64_t size, std::string& variable) {
-    const auto named = global(address, size);
-    if (!named) return hex(address);
-    variable = places::variable_of(*named);
-    return "global " + named->name + named->part +
-           (named->part.empty() && named->offset > 0 ? " + " + std::to_string(named->offset)
-                                                     : std::string());
-  }
-
-  Nature nature(const Side& side, uint64_t address) {
-    if (side.copies || (side.bulk && side.writes)) return Nature::kPlain;
-    if (is_guard(global(address, side.size))) return Nature::kAtomic;
-    if (side.place.module < 0 || side.text.empty()) return Nature::kUnknown;
-    const auto module = ids_[static_cast<size_t>(side.place.module)];
-    return nature_of(symbolizer_, {module, side.place.address, side.text,
-                                   global(address, side.size), side.writes});
-  }
-
-  symbols::Symbolizer& symbolizer() { return symbolizer_; }
-
- private:
-  places::Place place(const CodePlace& place) {
-    if (place.module < 0) return {symbolizer_.module("unknown module", ""), place.address};
-    return {ids_[static_cast<size_t>(place.module)], place.address};
-  }
-
-  const std::vector<LoadedModule>& modules_;
-  symbols::Symbolizer& symbolizer_;
-  std::vector<symbols::Symbolizer::ModuleId> ids_;
-};
 
 // Two accesses at one time, one of them writing: a data race as soon as one of them is plain.
 bool is_race(const Collision& seen) {
@@ -90,18 +32,8 @@ std::string value_text(const std::vector<uint8_t>& bytes) {
     return hex(value);
   }
   std::string out;
-  for (const uint8_t byte : bytes) {
-    constexpr char kDigits[] = "0123456789abcdef";
-    out += (out.empty() ? "" : " ");
-    out += kDigits[byte >> 4];
-    out += kDigits[byte & 15];
-  }
+  for (const uint8_t byte : bytes) out += (out.empty() ? "" : " ") + hex_digits({&byte, 1});
   return out;
-}
-
-std::string did(const Side& side) {
-  if (side.reads && side.writes) return "read and wrote";
-  return side.writes ? "wrote" : side.reads ? "read" : "read or wrote";
 }
 
 bool is_bulk_write(const Side& side) { return side.bulk && side.writes; }
@@ -118,82 +50,29 @@ std::string plain_words(const Side& held, const Side& other) {
                                                                    : "the second access is plain");
 }
 
-std::string why(const Collision& collision) {
-  const Side& held = collision.held;
-  std::string text = "thread " + held.thread + " stood before its access (" + held.text + ") when ";
+std::string why(Naming& names, const Collision& collision) {
+  const std::string text = names.held(collision.held) + " when ";
+  const std::string before = value_text(collision.before), after = value_text(collision.after);
+  const std::string seen =
+      collision.count > 1 ? "; seen " + with_thousands(collision.count) + " times" : "";
   if (!collision.other)
-    return text + "the value changed from " + value_text(collision.before) + " to " +
-           value_text(collision.after) +
-           ", unknown origin: nobody was seen; the kernel, another process, or a thread that had "
-           "no "
-           "watchpoint yet";
-  text += "thread " + collision.other->thread + " " + did(*collision.other) + " the same memory (" +
-          (collision.other->text.empty() ? "instruction not known" : collision.other->text) + "); ";
-  text += collision.before == collision.after
-              ? "the value stayed " + value_text(collision.before)
-              : "the value went from " + value_text(collision.before) + " to " +
-                    value_text(collision.after);
-  if (is_race(collision)) return text + plain_words(held, *collision.other);
-  if (held.reads_ahead || collision.other->reads_ahead)
-    return text +
-           "; the read is the C library's and of a whole vector: it may look at fewer of the bytes";
-  if (!held.locked && !collision.other->locked)
-    text +=
-        "; neither instruction has a lock prefix, but either may be an atomic load or store in the "
-        "source";
-  return text;
+    return text + "the value changed from " + before + " to " + after +
+           ", unknown origin: " + names.strangers() + seen;
+  return text + names.came(*collision.other) +
+         (collision.before == collision.after
+              ? "; the value stayed " + before
+              : "; the value went from " + before + " to " + after) +
+         (is_race(collision) ? plain_words(collision.held, *collision.other)
+                             : names.doubt(collision)) +
+         seen;
 }
 
-model::Access access_of(Names& names, const Side& side, model::Site& site) {
-  model::Access access;
-  access.kind =
-      side.locked || side.nature != Nature::kUnknown ? kind_of(side) : AccessKind::kUnknown;
-  access.size = side.size;
-  access.thread = side.thread;
-  access.stack = places::frames_of(names.symbolizer(), names.stack(side));
-  while (access.stack.size() > 1 && places::is_runtime_module(access.stack.back().module))
-    access.stack.pop_back();
-  std::string variable;
-  access.location = names.location(side.address, side.size, variable);
-  if (!variable.empty()) site.variable = variable;
-  return access;
-}
-
-DescribedSide described(Names& names, const Side& side, uint64_t address) {
-  Side here = side;
-  if (here.address == 0) here.address = address;
-  DescribedSide out;
-  out.site = places::site_of(names.symbolizer(), names.stack(here));
-  out.access = access_of(names, here, out.site);
-  return out;
-}
-
-// Adds what the source tells about both sides, and decides whether the collision is reported.
-Rule by_source(Names& names, Collision& collision, NotReported& rules) {
-  const uint64_t address = collision.held.address;
-  collision.held.nature = names.nature(collision.held, address);
-  if (collision.other)
-    collision.other->nature = names.nature(
-        *collision.other, collision.other->address != 0 ? collision.other->address : address);
-  return rules.judge(collision);
-}
-
-}  // namespace
-
-AccessKind kind_of(const Side& side) {
-  const bool atomic = side.locked || side.nature == Nature::kAtomic;
-  if (side.writes) return atomic ? AccessKind::kAtomicWrite : AccessKind::kWrite;
-  if (side.reads) return atomic ? AccessKind::kAtomicRead : AccessKind::kRead;
-  return AccessKind::kUnknown;
-}
-
-model::Finding finding_of(const Collision& collision, const DescribeSide& describe,
-                          std::string why) {
+model::Finding finding_of(Naming& names, const Collision& collision) {
   model::Finding finding;
   finding.candidate.found_by = {"watch"};
   model::Evidence& evidence = finding.evidence.emplace_back();
   const auto add = [&](const char* name, const Side& side) {
-    DescribedSide one = describe(side);
+    DescribedSide one = names.describe(side, collision.held.address);
     evidence.accesses.push_back(std::move(one.access));
     finding.candidate.roles.push_back({name, std::move(one.site), kind_of(side)});
   };
@@ -211,33 +90,64 @@ model::Finding finding_of(const Collision& collision, const DescribeSide& descri
   if (is_race(collision)) evidence.ordered = model::Ordered::kNo;
   // The held access came second: the other one's was just done.
   evidence.order = model::Order::kAlternate;
-  evidence.why = std::move(why);
+  evidence.why = why(names, collision);
   return finding;
 }
 
-model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
-                            std::vector<Counter> counters, const MakeFinding& make) {
+}  // namespace
+
+AccessKind kind_of(const Side& side) {
+  const bool atomic = side.locked || side.nature == Nature::kAtomic;
+  if (side.writes) return atomic ? AccessKind::kAtomicWrite : AccessKind::kWrite;
+  if (side.reads) return atomic ? AccessKind::kAtomicRead : AccessKind::kRead;
+  return AccessKind::kUnknown;
+}
+
+WatchIdentity make_identity(const std::vector<std::string>& words, const WatchOptions& options,
+                            const std::string& candidates, const std::vector<std::string>& target,
+                            std::string input) {
+  WatchIdentity identity;
+  const auto now = std::chrono::system_clock::now().time_since_epoch().count();
+  identity.execution =
+      "watch:" + hex(static_cast<uint64_t>(now)).substr(2) + "-" + std::to_string(::getpid());
+  identity.arguments = words;
+  const auto add = [&](const char* option, const std::string& value) {
+    identity.arguments.insert(identity.arguments.end(), {option, value});
+  };
+  if (!candidates.empty()) add("--candidates", candidates);
+  for (const std::string& pattern : options.functions) add("--functions", pattern);
+  for (const std::string& pattern : options.modules) add("--modules", pattern);
+  identity.arguments.insert(identity.arguments.end(), target.begin(), target.end());
+  identity.input = std::move(input);
+  identity.repeat = "deadheat watch " + shell_quoted(identity.arguments);
+  return identity;
+}
+
+model::FindingsFile to_findings(const SessionResult& result, Naming& names,
+                                const WatchIdentity& identity) {
   model::FindingsFile file;
   model::FindingSet set(file);
+  NotReported rules;
   std::set<CodePlace> explained;
-  for (const Collision& collision : collisions)
+  for (const Collision& collision : result.collisions)
     if (collision.other) {
       explained.insert(collision.held.place);
       explained.insert(collision.other->place);
     }
   uint64_t number = 0, covered = 0;
-  for (const Collision& collision : collisions) {
-    std::optional<model::Finding> finding = make(collision);
-    if (!finding) continue;
+  for (Collision collision : result.collisions) {
+    names.complete(collision);
+    if (rules.judge(collision) != Rule::kReported) continue;
     // If a thread was caught at the same instruction, a change of unknown origin adds nothing.
     if (!collision.other && explained.contains(collision.held.place)) {
       covered++;
       continue;
     }
-    finding->evidence[0].execution = identity.execution;
-    finding->evidence[0].id = identity.execution + "/" + std::to_string(++number);
-    finding->evidence[0].repeat = identity.repeat;
-    set.add(std::move(*finding));
+    model::Finding finding = finding_of(names, collision);
+    finding.evidence[0].execution = identity.execution;
+    finding.evidence[0].id = identity.execution + "/" + std::to_string(++number);
+    finding.evidence[0].repeat = identity.repeat;
+    set.add(std::move(finding));
   }
   model::Origin origin;
   origin.tool_version = DEADHEAT_VERSION;
@@ -245,47 +155,33 @@ model::FindingsFile file_of(const std::vector<Collision>& collisions, const Watc
   origin.arguments = identity.arguments;
   origin.engine = "watch";
   origin.input = identity.input;
-  origin.counters = std::move(counters);
-  origin.counters.push_back({"unknown_origin_covered", covered,
-                             "changes by nobody seen were at instructions with a known collision",
-                             false});
-  file.origins = {origin};
+  origin.counters = result.counters;
+  origin.counters.push_back(
+      {"unknown_origin_covered", covered,
+       "changes of unknown origin were at instructions with a known collision", false});
+  for (const Counter& more : rules.counters())
+    for (Counter& counter : origin.counters)
+      if (counter.name == more.name) counter.value += more.value;
+  file.origins = {std::move(origin)};
   return file;
 }
 
 model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity) {
   symbols::Symbolizer symbolizer;
-  Names names(result.modules, symbolizer);
-  NotReported rules;
-  model::FindingsFile file = file_of(
-      result.collisions, identity, result.counters,
-      [&](Collision collision) -> std::optional<model::Finding> {
-        if (by_source(names, collision, rules) != Rule::kReported) return std::nullopt;
-        return finding_of(
-            collision,
-            [&](const Side& side) { return described(names, side, collision.held.address); },
-            why(collision));
-      });
-  for (const Counter& more : rules.counters())
-    for (Counter& counter : file.origins[0].counters)
-      if (counter.name == more.name) counter.value += more.value;
+  ProgramNames names(result.modules, symbolizer);
+  model::FindingsFile file = to_findings(result, names, identity);
   file.origins[0].problems = symbolizer.problems();
   return file;
 }
 
 std::string one_line(Collision collision, const std::vector<LoadedModule>& modules,
                      symbols::Symbolizer& symbolizer) {
-  Names names(modules, symbolizer);
+  ProgramNames names(modules, symbolizer);
   NotReported uncounted;
-  if (by_source(names, collision, uncounted) != Rule::kReported) return {};
-  const auto text = [&](const Side& side) {
-    return std::string(side.writes  ? "write"
-                       : side.reads ? "read"
-                                    : "access") +
-           " in " + places::describe_place(names.symbolizer(), names.stack(side));
-  };
-  return (is_race(collision) ? "race: " : "collision: ") + text(collision.held) +
-         (collision.other ? " and " + text(*collision.other)
+  names.complete(collision);
+  if (uncounted.judge(collision) != Rule::kReported) return {};
+  return (is_race(collision) ? "race: " : "collision: ") + names.one_line(collision.held) +
+         (collision.other ? " and " + names.one_line(*collision.other)
                           : std::string(": value changed, unknown origin"));
 }
 

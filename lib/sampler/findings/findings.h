@@ -6,13 +6,12 @@
 // The role records what was seen.
 #pragma once
 
-#include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "lib/model/finding.h"
-#include "lib/sampler/session/session.h"
+#include "lib/sampler/findings/naming.h"
+#include "lib/sampler/session/watch.h"
 #include "lib/symbols/symbolizer.h"
 
 namespace deadheat::sampler {
@@ -24,23 +23,17 @@ struct WatchIdentity {
   std::string repeat;
 };
 
+// A new name for this execution, and the command that repeats it: `words` of the verb, the options
+// of every watch, then `target`.
+WatchIdentity make_identity(const std::vector<std::string>& words, const WatchOptions& options,
+                            const std::string& candidates, const std::vector<std::string>& target,
+                            std::string input);
+
+// Of a program's watch, and of any.
 model::FindingsFile to_findings(const SessionResult& result, const WatchIdentity& identity);
+model::FindingsFile to_findings(const SessionResult& result, Naming& names,
+                                const WatchIdentity& identity);
 
-// Shared by the watches of the kernel and of programs: numbering, origin, and omitting changes that
-// add nothing. No finding: the collision is not reported.
-using MakeFinding = std::function<std::optional<model::Finding>(const Collision&)>;
-model::FindingsFile file_of(const std::vector<Collision>& collisions, const WatchIdentity& identity,
-                            std::vector<Counter> counters, const MakeFinding& make);
-
-// And what both make of one collision: two roles, their accesses, and the order. `describe` says
-// what a side is; `why` tells it in words.
-struct DescribedSide {
-  model::Site site;
-  model::Access access;
-};
-using DescribeSide = std::function<DescribedSide(const Side&)>;
-model::Finding finding_of(const Collision& collision, const DescribeSide& describe,
-                          std::string why);
 model::AccessKind kind_of(const Side& side);
 
 // "race: write in store() race.c:12 and read in load() race.c:20"; nothing if it is not reported.

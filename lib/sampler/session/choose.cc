@@ -96,7 +96,7 @@ void Chooser::ask_function_of(uint32_t site) {
 }
 
 void Chooser::sampled(uint32_t site, bool fruitful) {
-  sites_[site].sampled = true;
+  if (!std::exchange(sites_[site].sampled, true)) sampled_once_++;
   if (!fruitful) sites_[site].fruitless++;
 }
 

@@ -28,6 +28,7 @@ class Chooser {
   void clear();
   size_t size() const { return sites_.size(); }
   size_t seen_running() const { return running_.size(); }
+  size_t sampled_once() const { return sampled_once_; }
 
   // Never one that has a breakpoint; nullopt if all have.
   std::optional<uint32_t> pick();
@@ -78,7 +79,7 @@ class Chooser {
   std::vector<std::pair<uint32_t, uint32_t>> functions_ = {{0, 0}};  // sites; 0: none known
   std::vector<uint32_t> near_;    // not seen to run, in functions that do
   std::vector<uint32_t> firsts_;  // of functions, shuffled like order_
-  size_t next_ = 0, next_first_ = 0;
+  size_t next_ = 0, next_first_ = 0, sampled_once_ = 0;
   bool turn_ = false, preferred_turn_ = false, firsts_turn_ = false;
 };
 

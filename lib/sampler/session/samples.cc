@@ -167,7 +167,7 @@ bool Samples::meet(Sample& sample, const Event& event, bool* fresh) {
     return false;
   }
   add_stacks(collision, sample.task, event.task);
-  *fresh = keep(std::move(collision));
+  *fresh = collisions_.add(std::move(collision));
   return true;
 }
 
@@ -178,7 +178,7 @@ SampleEnd Samples::end(Sample& sample, bool met, bool fresh) {
   if (!met && !sample.explained && backend_.read(seen.held.address, seen.after) &&
       seen.after != seen.before && not_reported_.judge(seen) == Rule::kReported) {
     add_stacks(seen, sample.task, 0);
-    fresh = keep(std::move(seen));
+    fresh = collisions_.add(std::move(seen));
   }
   backend_.disarm(sample.watch);
   backend_.release(sample.task);
@@ -227,8 +227,7 @@ std::vector<CodePlace> Samples::callers(int task) const {
 
 // Unwinding is slow: only the first collision of its kind is unwound.
 void Samples::add_stacks(Collision& collision, int held, int other) {
-  const CodePlace there = collision.other ? collision.other->place : CodePlace{};
-  if (known_.contains({collision.held.place, there})) return;
+  if (collisions_.contains(collision)) return;
   code_.update(backend_.modules());
   collision.held.thread = std::to_string(held) + " '" + backend_.task_name(held) + "'";
   collision.held.stack = callers(held);
@@ -239,28 +238,16 @@ void Samples::add_stacks(Collision& collision, int held, int other) {
   code_.leave_library(*collision.other);
 }
 
-// Returns whether it is a new one.
-bool Samples::keep(Collision collision) {
-  const CodePlace there = collision.other ? collision.other->place : CodePlace{};
-  const auto [entry, fresh] = known_.try_emplace({collision.held.place, there}, collisions_.size());
-  if (!fresh) {
-    collisions_[entry->second].count++;
-    return false;
-  }
-  found(collision);
-  collisions_.push_back(std::move(collision));
-  return true;
-}
-
 Counters Samples::counters() const {
   Counters counters = {
-      {"samples", count_, "of them were samples: a thread stood and its memory was watched", false},
+      {"samples", count_, "of them were samples: a thread was held and its memory was watched",
+       false},
       {"samples_at_once", most_at_once_, "samples were under way at one time, at most", false},
       {"bytes_not_watched", unwatched_bytes_,
        "bytes of wide accesses had no debug register left and were only compared", true},
       {"unreadable", unreadable_, "accesses were to memory that could not be read", true},
       {"touches_too_late", too_late_,
-       "touches were told of after their sample had ended and were not charged to another", false},
+       "touches were reported after their sample had ended and do not count for another", false},
   };
   const Counters rules = not_reported_.counters();
   counters.insert(counters.end(), rules.begin(), rules.end());

@@ -5,13 +5,12 @@
 // thread is always left running: if all were stopped, none could access the memory.
 #pragma once
 
-#include <functional>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "lib/base/random.h"
 #include "lib/sampler/backend/backend.h"
+#include "lib/sampler/session/collisions.h"
 #include "lib/sampler/session/loaded_code.h"
 #include "lib/sampler/verdict/not_reported.h"
 
@@ -28,8 +27,6 @@ class Samples {
   Samples(Backend& backend, LoadedCode& code, uint64_t seed, uint64_t delay_ns)
       : backend_(backend), code_(code), random_(seed), delay_ns_(delay_ns) {}
 
-  std::function<void(const Collision&)> found = [](const Collision&) {};  // called for each new one
-
   enum class Begun : uint8_t { kYes, kNoRoom, kNothingToSee };
   // The task of a breakpoint; if kYes, it is stopped until its sample ends, at most `most_ns`.
   Begun begin(const Event& event, const CodePlace& place, uint32_t site,
@@ -44,7 +41,7 @@ class Samples {
   size_t standing() const { return now_.size(); }
   uint64_t standing_ns(uint64_t now_ns) const;
 
-  std::vector<Collision> take_collisions() { return std::move(collisions_); }
+  Collisions& collisions() { return collisions_; }
   uint64_t count() const { return count_; }
   Counters counters() const;
 
@@ -66,7 +63,6 @@ class Samples {
   bool meet(Sample& sample, const Event& event, bool* fresh);
   SampleEnd end(Sample& sample, bool met, bool fresh);
   void add_stacks(Collision& collision, int held, int other);
-  bool keep(Collision collision);
   std::vector<CodePlace> callers(int task) const;
 
   Backend& backend_;
@@ -75,8 +71,7 @@ class Samples {
   uint64_t delay_ns_;
   NotReported not_reported_;
   std::vector<Sample> now_;
-  std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
-  std::vector<Collision> collisions_;
+  Collisions collisions_;
   uint64_t count_ = 0, unwatched_bytes_ = 0, unreadable_ = 0, most_at_once_ = 0, too_late_ = 0;
 };
 

@@ -32,7 +32,7 @@ Session::Session(Backend& backend, SessionOptions options)
       at_once_(std::min<size_t>(4, options_.breakpoints)),
       start_ns_(backend.now_ns()) {
   if (options_.found)
-    samples_.found = [this](const Collision& collision) {
+    samples_.collisions().found = [this](const Collision& collision) {
       options_.found(collision, code_.modules(),
                      static_cast<double>(backend_.now_ns() - start_ns_) / 1e9);
     };
@@ -318,12 +318,13 @@ void Session::account(const std::vector<SampleEnd>& ends) {
 SessionResult Session::finish() {
   const uint64_t now = backend_.now_ns();
   SessionResult result;
-  result.collisions = samples_.take_collisions();
+  result.collisions = samples_.collisions().take();
   result.modules = code_.modules();
   result.seconds = static_cast<double>(now - start_ns_) / 1e9;
   result.used = budget_.used(now);
   result.sites = chooser_.size();
   result.running = chooser_.seen_running();
+  result.sampled = chooser_.sampled_once();
   result.hits = hits_;
   result.samples = samples_.count();
   result.ended = ended_;
@@ -338,13 +339,14 @@ SessionResult Session::finish() {
       {"sites_suspected", suspected_, "of them were suspected by other finders", false},
       {"breakpoint_hits", hits_, "breakpoints were reached", false},
       {"taken_us", budget_.taken_ns() / 1000, "microseconds were taken from the program", false},
-      {"taken_by_samples_us", sampling_ns_ / 1000, "of them while threads stood for samples",
+      {"taken_by_samples_us", sampling_ns_ / 1000, "of them while threads were held for samples",
        false},
       {"taken_by_exploring_us", exploring_ns_ / 1000, "of them to learn what runs", false},
       {"hits_over_budget", unaffordable_, "breakpoints were reached when the budget was spent",
        false},
       {"samples_skipped_standstill", stood_enough_,
-       "breakpoints were passed because their thread had stood for as long as one may in a second",
+       "breakpoints were passed because their thread had been held for as long as one may in a "
+       "second",
        false},
       {"hits_alone", alone_, "breakpoints were reached while there was one thread", false},
       {"hits_no_room", no_room_,

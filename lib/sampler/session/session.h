@@ -17,39 +17,22 @@
 #include "lib/sampler/session/choose.h"
 #include "lib/sampler/session/loaded_code.h"
 #include "lib/sampler/session/samples.h"
+#include "lib/sampler/session/watch.h"
 
 namespace deadheat::sampler {
 
-struct SessionOptions {
-  double budget = 0.03;
-  double seconds = 0;  // 0: until the target ends or a request to end
-  uint64_t seed = 1;
-  uint64_t delay_ns = 500'000;  // mean; each delay is drawn between a half and three halves of it
+struct SessionOptions : WatchOptions {
   // The time for which one thread may be stopped per second; 0: no bound. Half a percent of the
   // time stays below the 99th percentile of the latency that a server's clients see.
   uint64_t standstill_ns = 0;
-  std::vector<std::string> functions;  // patterns; empty: all
-  std::vector<std::string> modules;    // patterns for paths or names; empty: chosen()
+  // Without patterns for modules.
   std::function<bool(const std::string& path)> chosen = [](const std::string&) { return true; };
   // Which instructions of a module other finders suspect: these come first.
   std::function<std::vector<AddressRange>(const ModuleCode&)> suspected;
   // Each new one, with the modules that its places mean and the seconds since the watch began.
   std::function<void(const Collision&, const std::vector<LoadedModule>&, double)> found;
-  size_t breakpoints = 64;              // at once, at most
-  size_t exploring = 1024;              // additional ones, to learn what runs
+  size_t exploring = 1024;              // additional breakpoints, to learn what runs
   uint64_t first_patience_ms = 60'000;  // for the first module; then the program starts anyway
-};
-
-struct SessionResult {
-  std::vector<Collision> collisions;
-  std::vector<LoadedModule> modules;  // what CodePlace::module refers to
-  Counters counters;
-  double seconds = 0, used = 0;  // used: share of the run time that was taken
-  uint64_t sites = 0, running = 0, hits = 0, samples = 0;
-  uint64_t not_decoded = 0;  // modules
-  bool ended = false, interrupted = false;
-  bool alone = false;   // there were never two threads
-  std::string problem;  // why a module could not be decoded
 };
 
 class Session {

@@ -85,7 +85,8 @@ Counters NotReported::counters() const {
       row(Rule::kBothLocked, "not_reported_both_locked",
           "collisions of two lock-prefixed or xchg instructions were not reported"),
       row(Rule::kLockedAndGone, "not_reported_locked_changed",
-          "changed values at lock-prefixed or atomic accesses, by nobody seen, were not reported"),
+          "changed values at lock-prefixed or atomic accesses, of unknown origin, were not "
+          "reported"),
       row(Rule::kNotTouching, "not_reported_other_bytes",
           "traps of accesses to other bytes were not reported"),
       row(Rule::kBothRead, "not_reported_both_read", "collisions of two reads were not reported"),

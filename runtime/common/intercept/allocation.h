@@ -1,4 +1,4 @@
-// Shared by the malloc family and the operators: a block, and what the mode is told about it.
+// Shared by the malloc family and the operators: a block, and what the mode learns about it.
 #pragma once
 
 #include "runtime/common/allocation_hooks.h"

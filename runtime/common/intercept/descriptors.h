@@ -88,7 +88,7 @@ void descriptors_paired(int a, int b);
 void descriptor_copied(int from, int to);
 void descriptor_forgotten(int fd);  // the number gets a new meaning
 
-// The descriptor is of a kind that is told by other means than its own: it gets that object.
+// The descriptor becomes ready without a write to it: it gets that object.
 void descriptor_stands_for(int fd, Address object);
 bool is_file_object(Address object);
 

@@ -1,6 +1,6 @@
 // Locks on files (flock, lockf, fcntl), by which threads with descriptors of their own keep each
-// other out. Each file has one object for all its locks: whoever gives one up, or closes the file,
-// comes before whoever gets one later.
+// other out. Each file has one object for all its locks: giving one up, or closing the file,
+// happens before every later acquisition.
 #pragma once
 
 #include "runtime/common/intercept/interceptor.h"

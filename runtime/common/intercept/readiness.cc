@@ -1,6 +1,6 @@
-// Waiting until a descriptor is ready. That there is something to read is news of whoever wrote it,
-// also where nobody reads it: an event loop that is woken by an eventfd with EPOLLET never does.
-// That there is room to write says nothing of what others did.
+// Waiting until a descriptor is ready. Readiness for reading comes from the write, and so
+// orders even if the bytes are never read: an event loop that an eventfd wakes with EPOLLET never
+// reads them. Readiness for writing orders nothing.
 #include "runtime/common/intercept/readiness.h"
 
 #include <poll.h>

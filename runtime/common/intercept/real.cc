@@ -31,8 +31,8 @@ bool is_free(const char* name) {
 
 }  // namespace
 
-// dlsym frees what it said about a name that nobody defines (a library's that is not loaded): where
-// free() is intercepted like the others, as for production, it must be known by then.
+// dlsym frees its error message for a name that is not defined (its library is not loaded): where
+// free() is intercepted like the others, as for production, the real one must be known by then.
 void resolve_real() {
   for (const RealEntry* entry = __start_deadheat_real; entry != __stop_deadheat_real; ++entry)
     if (is_free(entry->name)) resolve(*entry);

@@ -3,10 +3,10 @@
 // better than a wrong word, as code that may order (RDIT). A
 // variadic function of integers gets its arguments where one with seven parameters looks for them.
 //
-// Whoever is woken from a futex must look at its word again: what orders is the word, an atomic. In
+// A thread that is woken from a futex must read its word again: that atomic read orders. In
 // instrumented code (std::atomic::wait, std::latch and std::counting_semaphore are, in headers) we
-// see that; an edge of the waking would hide the race of one who only slept. In other code we do
-// not, and the waking is all that we have.
+// see it, and an edge for the wake-up would hide the race of a thread that only slept. In other
+// code we do not see it, and the wake-up is all that we have.
 #include <errno.h>
 #include <linux/futex.h>
 #include <sched.h>

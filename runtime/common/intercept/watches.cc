@@ -1,4 +1,4 @@
-// Descriptors that are told by other means than writing to them: inotify by changes of files and
+// Descriptors that become ready without a write to them: inotify by changes of files and
 // names, signalfd by signals (signals.cc), timerfd by being set. All inotify descriptors share one
 // object, and what they watch is not looked at: this can hide a race, never invent one.
 #include <sys/inotify.h>

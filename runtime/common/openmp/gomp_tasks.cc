@@ -222,7 +222,7 @@ INTERCEPT_OPENMP(void, GOMP_taskgroup_end, ()) {
   if (is_libgomp() && current_task != nullptr) end_group(*current_task);
 }
 
-// A detachable task ends when its event comes: whoever waits for tasks of the team comes after it.
+// A detachable task ends when its event comes: waits for the team's tasks are ordered after it.
 INTERCEPT_OPENMP(void, omp_fulfill_event, (uintptr_t event)) {
   if (current_task != nullptr && current_task->team != nullptr)
     before(current_task->team->events());

@@ -1,4 +1,4 @@
-// What OpenMP orders, whoever implements it: the two front ends (ompt.cc for libomp, gomp_*.cc for
+// What OpenMP orders, in any implementation: the two front ends (ompt.cc for libomp, gomp_*.cc for
 // libgomp) say what the program does, the model turns that into happens-before edges.
 //
 //   parallel      encounters → every implicit task begins; every implicit task ends → goes on

@@ -1,4 +1,4 @@
-// One of the threads is told that it is the serial one. The others do not wait for it.
+// For one of the threads the call returns that it is the serial one. The others do not wait for it.
 #include "program.h"
 
 pthread_barrier_t barrier;

@@ -105,6 +105,18 @@ void Tracer::note_file(const TracedTask& task, const std::string& link) {
 }
 
 Result<TraceResult> Tracer::run(const sandbox::Command& command) {
+  auto traced = begin(command);
+  if (!traced) return traced.error();
+  if (!*traced) return result_;
+  const RegularWakeups regular;
+  while (!tasks_.empty())
+    if (!next_stop()) break;
+  result_.peers = outside_.problems();
+  return result_;
+}
+
+// Starts the command, traced. False: it ended before, with the status in result_.
+Result<bool> Tracer::begin(const sandbox::Command& command) {
   sigset_t child_signal;
   sigemptyset(&child_signal);
   sigaddset(&child_signal, SIGCHLD);
@@ -136,7 +148,7 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
     int status = 0;
     ::waitpid(root_, &status, 0);
     result_.status = WIFEXITED(status) ? WEXITSTATUS(status) : 126;
-    return result_;
+    return false;
   }
   if (::ptrace(PTRACE_SEIZE, root_, nullptr, kOptions) != 0)
     return Error{"cannot trace the command: " + std::string(std::strerror(errno)),
@@ -148,46 +160,47 @@ Result<TraceResult> Tracer::run(const sandbox::Command& command) {
   first.known = true;
   result_.processes.push_back(root_);
   if (::write(gate[1], "g", 1) != 1) return Error{"the command could not be started", ""};
-  const RegularWakeups regular;
-  while (!tasks_.empty()) {
-    int status = 0;
-    // While no task is held the loop sleeps in waitpid itself: two calls and a signal fewer per
-    // stop.
-    const bool look_only = someone_stands() || plays_peers();
-    const int id = ::waitpid(-1, &status, look_only ? __WALL | WNOHANG : __WALL);
-    if (id > 0) {
-      handle(id, status);
-      release_held();
-      pass_turns();
-      serve_peers(false);
-      last_news_ = Clock::now();
-      continue;
-    }
-    if (id < 0 && errno == ECHILD) break;
-    if (serve_peers(false)) continue;
-    if (time_is_up()) break;
-    interrupt_spinning();
-    const bool settled = turns_.settle(tasks_);
+  return true;
+}
+
+// One turn of the loop; false: the tracing is over.
+bool Tracer::next_stop() {
+  int status = 0;
+  // While no task is held the loop sleeps in waitpid itself: two calls and a signal fewer per
+  // stop.
+  const bool look_only = someone_stands() || plays_peers();
+  const int id = ::waitpid(-1, &status, look_only ? __WALL | WNOHANG : __WALL);
+  if (id > 0) {
+    handle(id, status);
+    release_held();
     pass_turns();
-    if (!someone_stands()) {
-      if (plays_peers()) wait_a_moment(20000000);
-      continue;
-    }
-    if (settled && nobody_moves()) {
-      if (serve_peers(true)) continue;
-      if (controller_.stuck(*this)) {
-        release_held();
-        pass_turns();
-        continue;
-      }
-      result_.stuck_as = "every task waits for another";
-      kill_all();
-      break;
-    }
-    wait_a_moment(settled ? 300000 : 50000);
+    serve_peers(false);
+    last_news_ = Clock::now();
+    return true;
   }
-  result_.peers = outside_.problems();
-  return result_;
+  if (id < 0 && errno == ECHILD) return false;
+  if (serve_peers(false)) return true;
+  if (time_is_up()) return false;
+  interrupt_spinning();
+  const bool settled = turns_.settle(tasks_);
+  pass_turns();
+  if (!someone_stands()) {
+    if (plays_peers()) wait_a_moment(20000000);
+    return true;
+  }
+  if (!settled || !nobody_moves()) {
+    wait_a_moment(settled ? 300000 : 50000);
+    return true;
+  }
+  if (serve_peers(true)) return true;
+  if (!controller_.stuck(*this)) {
+    result_.stuck_as = "every task waits for another";
+    kill_all();
+    return false;
+  }
+  release_held();
+  pass_turns();
+  return true;
 }
 
 // Whether a task waits for something that we decide.

@@ -158,6 +158,8 @@ class Tracer {
 
  private:
   using Clock = std::chrono::steady_clock;
+  Result<bool> begin(const sandbox::Command& command);
+  bool next_stop();
   void handle(int id, int status);
   void at_entry(TracedTask& task);
   void at_exit_of_call(TracedTask& task);

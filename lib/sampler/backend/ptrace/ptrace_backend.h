@@ -57,8 +57,7 @@ class PtraceBackend : public Backend {
   // After detach, of a program that start() began: waits for its end; the shell's exit code.
   int wait_for_end();
   int process() const { return process_; }
-  int end_status() const { return end_status_; }  // of waitpid, once it has ended
-  int asked_by() const { return asked_by_; }      // the signal of kInterrupted
+  int asked_by() const { return asked_by_; }  // the signal of kInterrupted
   // It came from the terminal, and thus also went to the program.
   bool asked_by_person() const { return asked_by_person_; }
   // Another user (such as perf) has all debug registers of a thread.

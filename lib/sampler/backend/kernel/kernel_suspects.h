@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "lib/model/finding.h"
+#include "lib/sampler/backend/kernel/kernel_symbols.h"
 #include "lib/sampler/code/code_list.h"
-#include "lib/sampler/kernel/kernel_symbols.h"
 
 namespace deadheat::sampler {
 

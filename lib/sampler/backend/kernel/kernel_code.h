@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "abi/kernel_watch.h"
+#include "lib/sampler/backend/kernel/kernel_symbols.h"
 #include "lib/sampler/code/decode.h"
-#include "lib/sampler/kernel/kernel_symbols.h"
 
 namespace deadheat::sampler {
 
@@ -64,6 +64,9 @@ class KernelCode {
   std::map<uint64_t, uint8_t> breakpoints_;  // the original bytes
   KernelCodeTotals totals_;
 };
+
+// Of the kernel that runs here: /proc/kallsyms and /proc/kcore.
+Result<KernelCode> running_kernel();
 
 // The number in machine code; 0xff for none; nullopt for a register that the kernel never uses in
 // addresses (the lower half of one).

@@ -1,4 +1,4 @@
-#include "lib/sampler/kernel/kernel_session.h"
+#include "lib/sampler/session/kernel_session.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -32,7 +32,7 @@ KernelSession::KernelSession(KernelCode& code, KernelDevice& device, KernelOptio
       options_(std::move(options)),
       chooser_(options_.seed),
       collisions_(code) {
-  functions_ = code.functions(options_.choice);
+  functions_ = code.functions({options_.functions, options_.modules});
   function_count_ = functions_.size();
   Random random(options_.seed);
   for (size_t i = functions_.size(); i > 1; --i)
@@ -63,7 +63,6 @@ void KernelSession::decode_more() {
       suspected_++;
     }
   decoded_ += added.size();
-  sampled_.resize(sites_.size());
 }
 
 std::vector<uint32_t> KernelSession::choose_batch() {
@@ -196,7 +195,6 @@ Status KernelSession::look() {
     one.own_stack += now.own_stack;
     if (now.hits > 0) chooser_.reached(one.site);
     if (now.samples == 0) continue;
-    sampled_[one.site] = true;
     chooser_.sampled(one.site, now.fruitful > 0);
   }
   return Ok{};
@@ -223,7 +221,7 @@ Status KernelSession::round() {
   return Ok{};
 }
 
-Result<KernelResult> KernelSession::run() {
+Result<SessionResult> KernelSession::run() {
   settings_.delay_ns = options_.delay_ns;
   settings_.atomic_delay_ns = std::min<uint64_t>(options_.delay_ns / 3, 100'000);
   settings_.acknowledge_ns = 500'000;
@@ -249,16 +247,19 @@ Result<KernelResult> KernelSession::run() {
   return finish();
 }
 
-KernelResult KernelSession::finish() {
-  KernelResult result;
-  result.collisions = collisions_.all();
-  result.module = device_.counts();
+SessionResult KernelSession::finish() {
+  SessionResult result;
+  result.collisions = collisions_.take();
+  const deadheat_watch_counts counts = device_.counts();
+  const auto& module = counts.values;
   result.seconds = options_.seconds_passed() - begin_;
-  result.functions = function_count_;
   result.sites = sites_.size();
   result.running = chooser_.seen_running();
-  result.rounds = rounds_;
-  for (const bool one : sampled_) result.sampled += one ? 1 : 0;
+  result.sampled = chooser_.sampled_once();
+  result.hits = module[DEADHEAT_WATCH_hits];
+  result.samples = module[DEADHEAT_WATCH_samples];
+  if (result.seconds > 0)
+    result.used = static_cast<double>(module[DEADHEAT_WATCH_sample_ns]) / 1e9 / result.seconds;
   const KernelCodeTotals& totals = code_.totals();
   Counters& out = result.counters;
   out = {
@@ -286,7 +287,7 @@ KernelResult KernelSession::finish() {
       {"left_out_repeated", totals.repeated, "repeated string instructions were left out", true},
       {"left_out_wide", totals.too_wide, "accesses that are too wide were left out", true}};
 #define DEADHEAT_ROW(name, meaning, loss) \
-  out.push_back({"kernel_" #name, result.module.values[DEADHEAT_WATCH_##name], meaning, loss != 0});
+  out.push_back({"kernel_" #name, module[DEADHEAT_WATCH_##name], meaning, loss != 0});
   DEADHEAT_WATCH_COUNTERS(DEADHEAT_ROW)
 #undef DEADHEAT_ROW
   for (Counter& counter : collisions_.counters()) out.push_back(std::move(counter));

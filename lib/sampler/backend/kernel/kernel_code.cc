@@ -1,4 +1,4 @@
-#include "lib/sampler/kernel/kernel_code.h"
+#include "lib/sampler/backend/kernel/kernel_code.h"
 
 #include <Zydis/Zydis.h>
 #include <elf.h>
@@ -10,6 +10,7 @@
 #include <cstring>
 #include <memory>
 
+#include "lib/base/file.h"
 #include "lib/base/scoped_fd.h"
 
 namespace deadheat::sampler {
@@ -210,6 +211,16 @@ uint64_t effective_address(const Instruction& instruction, const MemoryAccess& a
   address += value(access.index) * access.scale;
   if (access.segment == ZYDIS_REGISTER_GS) address += side.gs_base;
   return address;
+}
+
+Result<KernelCode> running_kernel() {
+  auto kallsyms = read_file("/proc/kallsyms");
+  if (!kallsyms) return kallsyms.error();
+  auto symbols = KernelSymbols::parse(std::move(kallsyms).value());
+  if (!symbols) return symbols.error();
+  auto memory = open_kcore("/proc/kcore");
+  if (!memory) return memory.error();
+  return KernelCode(std::move(symbols).value(), std::move(memory).value());
 }
 
 }  // namespace deadheat::sampler

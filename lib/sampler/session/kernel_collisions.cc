@@ -1,4 +1,4 @@
-#include "lib/sampler/kernel/kernel_collisions.h"
+#include "lib/sampler/session/kernel_collisions.h"
 
 #include <algorithm>
 #include <cstring>
@@ -38,7 +38,7 @@ uint64_t touched_address(const Instruction& instruction, const MemoryAccess& acc
 }
 
 // An instruction that overwrote a register of its own address (mov rax, [rax]) may have trapped for
-// an older watchpoint: a processor can be told of the next sample between the trap and its handler.
+// an older watchpoint: a processor can learn of the next sample between the trap and its handler.
 // The loaded value tells whether it accessed this address; zeros are inconclusive.
 bool loaded_from_here(const deadheat_watch_record& record, const MemoryAccess& access) {
   const auto number = machine_number(access.base);
@@ -139,23 +139,12 @@ void KernelCollisions::add_sample(std::span<const deadheat_watch_record> touches
     }
     const Rule rule = not_reported_.judge(seen);
     explained |= rule == Rule::kReported || rule == Rule::kBothLocked || rule == Rule::kLockCode;
-    if (rule == Rule::kReported) keep(seen);
+    if (rule == Rule::kReported) seen_.add(seen);
   }
   // Touches that could not be attributed, or were not kept, may have caused the change.
   if (explained || first.touches > touches.size() || seen.before == seen.after) return;
   seen.other.reset();
-  if (not_reported_.judge(seen) == Rule::kReported) keep(seen);
-}
-
-void KernelCollisions::keep(Collision collision) {
-  auto places =
-      std::pair(collision.held.place, collision.other ? collision.other->place : CodePlace{});
-  if (collision.other && places.second < places.first) std::swap(places.first, places.second);
-  const auto [at, is_new] = known_.try_emplace(places, all_.size());
-  if (is_new)
-    all_.push_back(std::move(collision));
-  else
-    all_[at->second].count++;
+  if (not_reported_.judge(seen) == Rule::kReported) seen_.add(seen);
 }
 
 }  // namespace deadheat::sampler

@@ -2,14 +2,13 @@
 // touched the held access's bytes, and what is not reported.
 #pragma once
 
-#include <map>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "abi/kernel_watch.h"
 #include "lib/sampler/backend/collision.h"
-#include "lib/sampler/kernel/kernel_code.h"
+#include "lib/sampler/backend/kernel/kernel_code.h"
+#include "lib/sampler/session/collisions.h"
 #include "lib/sampler/verdict/not_reported.h"
 
 namespace deadheat::sampler {
@@ -21,7 +20,8 @@ class KernelCollisions {
   // In order of arrival.
   void add(std::span<const deadheat_watch_record> records);
 
-  const std::vector<Collision>& all() const { return all_; }
+  const std::vector<Collision>& all() const { return seen_.all(); }
+  std::vector<Collision> take() { return seen_.take(); }
   Counters counters() const { return not_reported_.counters(); }
 
  private:
@@ -30,12 +30,10 @@ class KernelCollisions {
   // nullopt: what was touched is unknown.
   std::optional<Side> other_side(const deadheat_watch_record& record) const;
   bool in_lock_code(const Side& side) const;
-  void keep(Collision collision);
 
   const KernelCode& code_;
   NotReported not_reported_;
-  std::map<std::pair<CodePlace, CodePlace>, size_t> known_;
-  std::vector<Collision> all_;
+  Collisions seen_;
 };
 
 }  // namespace deadheat::sampler

@@ -1,7 +1,9 @@
-// KernelSession: one watch of the kernel, in rounds. A round adds a batch of breakpoints to the
-// existing ones, lets the kernel run, reads the results, and removes breakpoints that have their
-// samples, cost too much or have been in place longest. A breakpoint that is never reached costs
-// nothing, so it stays until its slot is needed; the chooser decides what comes next.
+// KernelSession: one watch of the kernel. The module takes the samples itself, since a processor
+// cannot wait for user space inside the kernel: so this session works in rounds. A round adds a
+// batch of breakpoints to the existing ones, lets the kernel run, reads the results, and removes
+// breakpoints that have their samples, cost too much or have been in place longest. A breakpoint
+// that is never reached costs nothing, so it stays until its slot is needed; the chooser decides
+// what comes next.
 #pragma once
 
 #include <functional>
@@ -10,40 +12,31 @@
 #include <vector>
 
 #include "lib/base/random.h"
+#include "lib/sampler/backend/kernel/kernel_device.h"
 #include "lib/sampler/code/code_list.h"
-#include "lib/sampler/kernel/kernel_collisions.h"
-#include "lib/sampler/kernel/kernel_device.h"
 #include "lib/sampler/session/choose.h"
+#include "lib/sampler/session/kernel_collisions.h"
+#include "lib/sampler/session/watch.h"
 
 namespace deadheat::sampler {
 
-struct KernelOptions {
-  KernelChoice choice;
+struct KernelOptions : WatchOptions {
+  KernelOptions() {
+    delay_ns = 100'000;
+    breakpoints = DEADHEAT_WATCH_SITES;
+  }
   std::vector<AddressRange> suspected;  // by other finders: these come first
-  double seconds = 0;                   // 0: until wait() ends it
-  double budget = 0.03;
   bool stop_at_first = false;
-  uint64_t seed = 1;
-  uint64_t delay_ns = 100'000;
   uint64_t round_ms = 100;
-  size_t breakpoints = DEADHEAT_WATCH_SITES;  // at once, at most
   // Waits that long; false: a request to end.
   std::function<bool(uint64_t milliseconds)> wait;
   std::function<double()> seconds_passed;
 };
 
-struct KernelResult {
-  std::vector<Collision> collisions;
-  Counters counters;
-  deadheat_watch_counts module{};
-  double seconds = 0;
-  uint64_t functions = 0, sites = 0, running = 0, sampled = 0, rounds = 0;
-};
-
 class KernelSession {
  public:
   KernelSession(KernelCode& code, KernelDevice& device, KernelOptions options);
-  Result<KernelResult> run();
+  Result<SessionResult> run();
 
  private:
   struct Standing {
@@ -65,7 +58,7 @@ class KernelSession {
   std::set<uint32_t> done_with(double seconds) const;
   Status take(const std::set<uint32_t>& slots);
   Status look();
-  KernelResult finish();
+  SessionResult finish();
 
   KernelCode& code_;
   KernelDevice& device_;
@@ -74,7 +67,6 @@ class KernelSession {
   KernelCollisions collisions_;
   std::vector<const KernelSymbol*> functions_;  // those still to be decoded, from the back
   std::vector<deadheat_watch_site> sites_;
-  std::vector<bool> sampled_;
   std::map<uint32_t, Standing> standing_;  // by slot
   uint64_t suspected_ = 0, function_count_ = 0, rounds_ = 0, decoded_ = 0, placed_ = 0,
            refused_ = 0, changed_ = 0, on_stack_ = 0;

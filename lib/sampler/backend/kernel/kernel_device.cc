@@ -1,4 +1,4 @@
-#include "lib/sampler/kernel/kernel_device.h"
+#include "lib/sampler/backend/kernel/kernel_device.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>

@@ -1,8 +1,11 @@
-#include "lib/sampler/kernel/kernel_symbols.h"
+#include "lib/sampler/backend/kernel/kernel_symbols.h"
 
 #include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <utility>
+
+#include "lib/base/hex_digits.h"
 
 namespace deadheat::sampler {
 namespace {
@@ -106,6 +109,22 @@ bool KernelSymbols::in_text(const KernelSymbol& symbol) const {
   // BPF programs and trampolines are short-lived.
   if (!symbol.module.empty()) return symbol.module != "bpf" && !symbol.module.starts_with("__");
   return symbol.begin >= text_begin_ && symbol.begin < text_end_;
+}
+
+std::string build_id_of_notes(std::string_view notes) {
+  constexpr uint32_t kBuildId = 3;  // NT_GNU_BUILD_ID
+  while (notes.size() >= 12) {
+    uint32_t head[3];  // size of the name, size of the content, kind
+    std::memcpy(head, notes.data(), sizeof head);
+    const uint64_t name = (uint64_t{head[0]} + 3) & ~uint64_t{3};
+    const uint64_t content = (uint64_t{head[1]} + 3) & ~uint64_t{3};
+    if (12 + name + content > notes.size()) return {};
+    if (head[2] == kBuildId && notes.substr(12, 4) == std::string_view("GNU\0", 4)) {
+      return hex_digits(notes.substr(12 + name, head[1]));
+    }
+    notes.remove_prefix(12 + name + content);
+  }
+  return {};
 }
 
 }  // namespace deadheat::sampler

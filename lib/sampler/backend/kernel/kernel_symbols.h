@@ -45,4 +45,7 @@ class KernelSymbols {
   uint64_t text_begin_ = 0, text_end_ = 0;
 };
 
+// From /sys/kernel/notes; empty if absent.
+std::string build_id_of_notes(std::string_view notes);
+
 }  // namespace deadheat::sampler

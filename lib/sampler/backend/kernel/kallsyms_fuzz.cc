@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "lib/sampler/kernel/kernel_findings.h"
+#include "lib/sampler/backend/kernel/kernel_symbols.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -1,4 +1,4 @@
-#include "lib/sampler/kernel/kernel_suspects.h"
+#include "lib/sampler/backend/kernel/kernel_suspects.h"
 
 #include <set>
 #include <string_view>
