@@ -6,6 +6,9 @@
  *   hit   = any of the four slots of the cell equals its word, in the bits that are compared
  *   if (!hit) __tsan_readN(address)                                       or another hook
  *
+ * From 16 bytes on, aligned to 8, every eight bytes have a cell of their own, one after the other,
+ * and all must hit: up to DEADHEAT_CHECK_MOST_BYTES are looked at, even past the segment's end.
+ *
  * Compared are DEADHEAT_CHECK_KIND_BITS, for a write also DEADHEAT_CHECK_WRITE_BIT, and the bit of
  * each byte of the eight that the access touches (the lowest bit is that of the lowest address).
  * So a runtime that wants to be called each time offers a cell that never equals the words, and one
@@ -19,8 +22,10 @@
 
 #include <stdint.h>
 
-#define DEADHEAT_CHECK_WORDS __deadheat_check_words_1
-#define DEADHEAT_CHECK_WORDS_NAME "__deadheat_check_words_1"
+#define DEADHEAT_CHECK_WORDS __deadheat_check_words_2
+#define DEADHEAT_CHECK_WORDS_NAME "__deadheat_check_words_2"
+
+#define DEADHEAT_CHECK_MOST_BYTES 64
 
 #define DEADHEAT_CHECK_WRITE_BIT 0x200u
 #define DEADHEAT_CHECK_KIND_BITS 0xfffffd00u

@@ -143,6 +143,16 @@ bool is_private(const Access& access) {
          !pt_solution_includes_global(&info->pt, true);
 }
 
+}  // namespace
+
+bool is_private_memory(tree address) {
+  Access access;
+  resolve(address, access);
+  return access.base != NULL_TREE && is_private(access);
+}
+
+namespace {
+
 class Covered {
  public:
   void add(gcall* call, const Access& access) {

@@ -4,6 +4,7 @@
 //
 //   drop checks      calls of __tsan_readN and __tsan_writeN that cannot find a race of their own
 //   loop checks      accesses of a loop that does not synchronise: one check before it
+//   string calls     copies and fills of constant size, which gcc expands in line
 //   last stores      relaxed stores of C++20 say that they are
 //   inline assembly  atomic operations and stores in assembly get acquire and release
 //   inline copies    which inline functions synchronise: another object's copy may run
@@ -33,6 +34,9 @@ bool may_synchronise(gimple* statement);
 HOST_WIDE_INT checked_size(gcall* call, bool& write);
 DropCounts drop_checks(function* fun);
 unsigned check_loops_once(function* fun);
+// No other thread can know the memory at the address.
+bool is_private_memory(tree address);
+unsigned check_string_calls(function* fun);
 unsigned mark_last_stores(function* fun);
 unsigned order_inline_assembly(function* fun);
 

@@ -24,13 +24,16 @@ bool instrumented(function* fun) {
          assembler_name(fun->decl).rfind("_sub_I_", 0) != 0;
 }
 
-void remark(function* fun, const DropCounts& dropped, unsigned loops, unsigned assembly,
-            unsigned regions) {
+struct Counts {
+  unsigned loops, strings, assembly, regions;
+};
+
+void remark(function* fun, const DropCounts& dropped, const Counts& counts) {
   fprintf(stderr,
           "deadheat: %s: accesses %u, local %u, covered %u, in loops %u, marked calls %u, assembly "
-          "%u\n",
+          "%u, string calls %u\n",
           assembler_name(fun->decl).c_str(), dropped.accesses, dropped.locals, dropped.covered,
-          loops, regions, assembly);
+          counts.loops, counts.regions, counts.assembly, counts.strings);
 }
 
 class FunctionPass : public gimple_opt_pass {
@@ -43,11 +46,12 @@ class FunctionPass : public gimple_opt_pass {
   unsigned execute(function* fun) override {
     const DropCounts dropped = optimize > 0 ? drop_checks(fun) : DropCounts{};
     const unsigned loops = optimize > 0 ? check_loops_once(fun) : 0;
+    const unsigned strings = check_string_calls(fun);
     if (cxx20) mark_last_stores(fun);
     const unsigned assembly = order_inline_assembly(fun);
     const unsigned regions = mark_regions(fun);
     note_instrumented(fun);
-    if (remarks) remark(fun, dropped, loops, assembly, regions);
+    if (remarks) remark(fun, dropped, {loops, strings, assembly, regions});
     return TODO_update_ssa | TODO_cleanup_cfg;
   }
 

@@ -2,7 +2,8 @@
 // tick, which is what most checks find (abi/checks.h says what is compared).
 //
 // ThreadSanitizer's pass is run from here, so that it decides as always what is checked; then its
-// calls (and those of loop_checks.cc) of the hooks for 1, 2, 4, 8 and 16 bytes become
+// calls (and those of loop_checks.cc) of the hooks for 1, 2, 4, 8 and 16 bytes, and those of
+// wide_accesses.cc for up to 64, become
 //
 //   if (no slot of the cell covers the access) __tsan_read4(address);
 //
@@ -39,15 +40,25 @@ struct Hook {
   bool write = false;
 };
 
+// Of wide_accesses.cc: whole cells.
+std::optional<Hook> range_of(const llvm::CallInst& call, Hook hook) {
+  const auto* size = llvm::dyn_cast<llvm::ConstantInt>(call.getArgOperand(1));
+  if (size == nullptr || call.getParamAlign(0).valueOrOne() < llvm::Align(8)) return std::nullopt;
+  hook.size = static_cast<unsigned>(size->getLimitedValue(~0U));
+  if (hook.size % 8 != 0 || hook.size > DEADHEAT_CHECK_MOST_BYTES) return std::nullopt;
+  return hook;
+}
+
 std::optional<Hook> hook_of(const llvm::CallInst& call) {
   const llvm::Function* callee = call.getCalledFunction();
-  if (callee == nullptr || call.arg_size() != 1) return std::nullopt;
+  if (callee == nullptr) return std::nullopt;
   llvm::StringRef name = callee->getName();
   if (!name.consume_front("__tsan_")) return std::nullopt;
   Hook hook;
   hook.write = name.consume_front("write");
   if (!hook.write && !name.consume_front("read")) return std::nullopt;
-  if (name.getAsInteger(10, hook.size)) return std::nullopt;
+  if (name == "_range") return range_of(call, hook);
+  if (call.arg_size() != 1 || name.getAsInteger(10, hook.size)) return std::nullopt;
   return hook;
 }
 
@@ -73,7 +84,8 @@ class Checks {
     llvm::Value* wanted = load(builder, vector_, hot, hook.write ? 16 : 0, 16);
     llvm::Value* bits = compared(builder, address, hook);
     llvm::Value* hit = covered(builder, cell, 0, wanted, bits);
-    if (hook.size == 16) hit = builder.CreateAnd(hit, covered(builder, cell, 16, wanted, bits));
+    for (unsigned at = 8; at < hook.size; at += 8)
+      hit = builder.CreateAnd(hit, covered(builder, cell, 2UL * at, wanted, bits));
     llvm::MDNode* weights = llvm::MDBuilder(module_.getContext()).createUnlikelyBranchWeights();
     llvm::Instruction* miss =
         llvm::SplitBlockAndInsertIfThen(builder.CreateNot(hit), &call, false, weights);

@@ -1,5 +1,6 @@
 // The parts of the plugin, each a page, each over one function or module, in this order:
 //
+//   small copies    of a few words become loads and stores
 //   drop checks     accesses that cannot matter get !nosanitize
 //   loop checks     accesses of a loop that does not synchronise: one check before it
 //   wide accesses   ThreadSanitizer's pass skips sizes other than 1, 2, 4, 8, 16 (vectors of 32
@@ -41,6 +42,7 @@ struct DropCounts {
 bool instrumented(const llvm::Function& function);  // ThreadSanitizer's pass will work on it
 void mark_ours(llvm::Instruction& instruction);     // !nosanitize
 
+uint32_t expand_small_copies(llvm::Function& function);
 uint32_t check_wide_accesses(llvm::Function& function);
 bool compiles_cxx20();
 uint32_t mark_last_stores(llvm::Function& function);

@@ -64,6 +64,7 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
   void run_function(llvm::Function& function, llvm::FunctionAnalysisManager& manager,
                     const InlineCopies& copies) const {
     llvm::TargetLibraryInfo library = manager.getResult<llvm::TargetLibraryAnalysis>(function);
+    const uint32_t copies_expanded = optimizing_ ? expand_small_copies(function) : 0;
     const DropCounts dropped = optimizing_ ? drop_checks(function) : DropCounts{};
     const uint32_t loops = optimizing_ ? check_loops_once(function, library) : 0;
     const uint32_t wide = check_wide_accesses(function);
@@ -80,7 +81,8 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
              << llvm::ore::NV("Covered", dropped.covered) << ", in loops "
              << llvm::ore::NV("InLoops", loops) << ", wide " << llvm::ore::NV("Wide", wide)
              << ", marked calls " << llvm::ore::NV("MarkedCalls", regions) << ", assembly "
-             << llvm::ore::NV("Assembly", assembly);
+             << llvm::ore::NV("Assembly", assembly) << ", small copies "
+             << llvm::ore::NV("SmallCopies", copies_expanded);
     });
   }
 

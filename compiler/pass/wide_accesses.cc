@@ -49,8 +49,12 @@ uint32_t check_wide_accesses(llvm::Function& function) {
     llvm::FunctionCallee hook =
         module.getOrInsertFunction(write ? "__tsan_write_range" : "__tsan_read_range",
                                    builder.getVoidTy(), builder.getPtrTy(), builder.getInt64Ty());
-    mark_ours(*builder.CreateCall(
-        hook, {llvm::getLoadStorePointerOperand(instruction), builder.getInt64(size)}));
+    llvm::CallInst* call = builder.CreateCall(
+        hook, {llvm::getLoadStorePointerOperand(instruction), builder.getInt64(size)});
+    // For inline_checks.cc.
+    call->addParamAttr(0, llvm::Attribute::getWithAlignment(
+                              module.getContext(), llvm::getLoadStoreAlignment(instruction)));
+    mark_ours(*call);
   }
   return static_cast<uint32_t>(wide.size());
 }

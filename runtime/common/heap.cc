@@ -135,6 +135,8 @@ void heap_retire(void* block, uint32_t thread) {
   if (!quarantine_keep(real, size, thread)) __libc_free(real);
 }
 
+bool heap_is_near(Address address) { return chunks.test(address); }
+
 bool heap_find(Address address, Block* block) {
   const size_t words = kLarge / AddressBits<4>::kBytesPerWord + 1;
   Address at = address;

@@ -35,6 +35,8 @@ inline size_t heap_size(void* block) { return heap_header(block)->size; }
 void heap_release(void* block);  // one that heap_owns()
 // The same, but the memory may stay out of use for a while (quarantine.h). `thread`: who frees it.
 void heap_retire(void* block, uint32_t thread);
+// Whether blocks begin near the address: if so heap_find is quick.
+bool heap_is_near(Address address);
 // The live block that contains the address.
 bool heap_find(Address address, Block* block);
 void heap_after_fork();

@@ -122,6 +122,8 @@ void on_send_end(Thread* self, Address pc);
 void on_fence(Thread* self, Address pc, MemoryOrder order);
 // Forgets what was published to these numbers, which are not used again. Weak.
 void mode_forget_objects(Thread* self, Address begin, size_t size);
+// Whether nobody can race with a free() of this thread: its memory may be used again at once. Weak.
+[[gnu::weak]] bool mode_frees_at_once(const Thread* self);
 
 // --- Memory. The block's header is already in place (heap.h).
 void on_alloc(Thread* self, Address pc, Address block, size_t size);

@@ -4,14 +4,14 @@ namespace deadheat::runtime {
 
 namespace {
 
-alignas(16) char empty_cell[32];  // two: the check of 16 bytes looks at the next one, too
+alignas(16) char empty_cells[2 * DEADHEAT_CHECK_MOST_BYTES];
 
 }  // namespace
 
 char* no_cells[kSegments];
 
 void start_no_cells() {
-  for (char*& cells : no_cells) cells = empty_cell;
+  for (char*& cells : no_cells) cells = empty_cells;
 }
 
 }  // namespace deadheat::runtime

@@ -13,42 +13,82 @@ namespace {
 // shard: free() is called in unusual contexts (a signal handler, the child of a fork), and losing a
 // block from the quarantine is better than a hang.
 constexpr size_t kShards = 8;
-// Small blocks are limited by number: 4096 of them stay in a processor's cache.
-constexpr size_t kShardBlocks = 4096;
+// Small blocks are limited by number: with their shadow, these stay in a processor's cache. All
+// wait for kBlocks frees of their shard; of those that have waited, every kLongEvery-th waits for
+// kLongEvery * kBlocks more. A use that comes later than that of the first finds the others.
+constexpr size_t kBlocks = 512;
+constexpr uint32_t kLongEvery = 8;
 // The program set a limit of its own; below this one there is nothing to spare, above a small part.
 constexpr int64_t kTightLimitMb = 64, kPartOfLimit = 32;
 
 struct Kept {
-  void* real;
-  size_t size;
+  void* real = nullptr;
+  size_t size = 0;
+};
+
+class Ring {
+ public:
+  // The oldest if all places are taken, otherwise an empty one.
+  Kept put(Kept block) {
+    const Kept oldest = count_ == kBlocks ? take() : Kept{};
+    blocks_[(first_ + count_++) % kBlocks] = block;
+    return oldest;
+  }
+  Kept take() {
+    if (count_ == 0) return {};
+    const Kept oldest = blocks_[first_];
+    first_ = (first_ + 1) % kBlocks;
+    --count_;
+    return oldest;
+  }
+  void forget() { first_ = count_ = 0; }
+
+ private:
+  size_t first_ = 0, count_ = 0;
+  Kept blocks_[kBlocks];
 };
 
 struct Shard {
   Lock lock;
-  size_t first, count;
-  Kept blocks[kShardBlocks];
+  Ring all, longer;
+  uint32_t waited = 0;
+  int64_t untold = 0;  // bytes that kept_bytes does not have yet
 };
-Shard shards[kShards];
+constinit Shard shards[kShards];
 size_t most_bytes;  // 0: off
-size_t kept_bytes;  // in all shards
+// In all shards, but for kTellFrom bytes of each: a counter that all threads write at each free is
+// slow.
+constexpr int64_t kTellFrom = 32 << 10;
+int64_t kept_bytes;
 uint64_t passed;
 
-bool too_much() { return __atomic_load_n(&kept_bytes, __ATOMIC_RELAXED) > most_bytes; }
+bool too_much() {
+  return __atomic_load_n(&kept_bytes, __ATOMIC_RELAXED) > static_cast<int64_t>(most_bytes);
+}
 
-void* take_oldest(Shard& shard) {
-  if (shard.count == 0) return nullptr;
-  const Kept oldest = shard.blocks[shard.first];
-  shard.first = (shard.first + 1) % kShardBlocks;
-  --shard.count;
-  __atomic_fetch_sub(&kept_bytes, oldest.size, __ATOMIC_RELAXED);
-  return oldest.real;
+void tell(Shard& shard, int64_t from) {
+  if (shard.untold < from && shard.untold > -from) return;
+  __atomic_fetch_add(&kept_bytes, shard.untold, __ATOMIC_RELAXED);
+  shard.untold = 0;
+}
+
+// The block that has to go: the oldest, unless it is one to wait longer.
+Kept keep(Shard& shard, Kept block) {
+  Kept oldest = shard.all.put(block);
+  if (oldest.real != nullptr && ++shard.waited % kLongEvery == 0) oldest = shard.longer.put(oldest);
+  shard.untold += static_cast<int64_t>(block.size) - static_cast<int64_t>(oldest.size);
+  tell(shard, kTellFrom);
+  return oldest;
 }
 
 void* take_oldest_locked(Shard& shard) {
   if (!shard.lock.try_lock()) return nullptr;
-  void* const real = take_oldest(shard);
+  Kept oldest = shard.longer.take();
+  if (oldest.real == nullptr) oldest = shard.all.take();
+  shard.untold -= static_cast<int64_t>(oldest.size);
+  tell(shard, 1);
   shard.lock.unlock();
-  return real;
+  return oldest.real;
 }
 
 // The oldest of the thread's own shard, then others': threads that are done must not keep it all.
@@ -78,12 +118,9 @@ bool quarantine_keep(void* real, size_t size, uint32_t thread) {
     __atomic_fetch_add(&passed, 1, __ATOMIC_RELAXED);
     return false;
   }
-  void* const replaced = shard.count == kShardBlocks ? take_oldest(shard) : nullptr;
-  shard.blocks[(shard.first + shard.count) % kShardBlocks] = {real, size};
-  ++shard.count;
-  __atomic_fetch_add(&kept_bytes, size, __ATOMIC_RELAXED);
+  const Kept replaced = keep(shard, {real, size});
   shard.lock.unlock();
-  if (replaced != nullptr) __libc_free(replaced);
+  if (replaced.real != nullptr) __libc_free(replaced.real);
   if (too_much()) make_room(own);
   return true;
 }
@@ -96,7 +133,10 @@ void empty_quarantine() {
 // Entries that another thread was changing during the fork are left as they are, and lost.
 void quarantine_after_fork() {
   for (Shard& shard : shards) {
-    if (!shard.lock.try_lock()) shard.first = shard.count = 0;
+    if (!shard.lock.try_lock()) {
+      shard.all.forget();
+      shard.longer.forget();
+    }
     shard.lock.reset();
   }
 }

@@ -60,7 +60,13 @@ void add(ReachedSet& set, ReachedObject object, uint32_t limit) {
 // The object that contains the address; empty if unknown.
 ReachedObject object_at(Address address) {
   if (address < kPage || address >> 47 != 0) return {};
-  // The heap comes last: rejecting an address that is in no block takes long.
+  if (const Address end = thread_stack_end(address); end != 0) {
+    const Address to = address + kStackScan < end ? address + kStackScan : end;
+    return {address & ~(kPage - 1), address & ~Address{7}, to};
+  }
+  Block block;
+  if (heap_is_near(address) && heap_find(address, &block))
+    return {block.begin, block.begin, block.begin + block.size};
   if (const Module* const module = find_module(address)) {
     if (!in_writable_data(*module, address) ||
         (address >= module->relro.begin && address < module->relro.end))
@@ -68,12 +74,9 @@ ReachedObject object_at(Address address) {
     const MemoryRange global = find_global(*module, address);
     return {global.begin, global.begin, global.end};
   }
-  if (const Address end = thread_stack_end(address); end != 0) {
-    const Address to = address + kStackScan < end ? address + kStackScan : end;
-    return {address & ~(kPage - 1), address & ~Address{7}, to};
-  }
-  Block block;
-  if (heap_find(address, &block)) return {block.begin, block.begin, block.begin + block.size};
+  // Far from where blocks begin it takes long to find that an address is in none.
+  if (!heap_is_near(address) && heap_find(address, &block))
+    return {block.begin, block.begin, block.begin + block.size};
   return {};
 }
 

@@ -27,15 +27,11 @@ DEADHEAT_INLINE bool is_ordered(const Thread& self, Slot found) {
 
 // Of the thread's own entries `own`, the one whose loss costs least: an atomic access conflicts
 // with less than a plain one, a read with less than a write.
-unsigned least_of(const Cell& cell, unsigned own) {
-  unsigned least = static_cast<unsigned>(__builtin_ctz(own)), worth = ~0U;
-  for (; own != 0; own &= own - 1) {
-    const auto i = static_cast<unsigned>(__builtin_ctz(own));
-    const Slot slot = load_slot(cell.slots[i]);
-    const unsigned value = ((slot & kAtomicBit) == 0 ? 2 : 0) + ((slot & kWriteBit) != 0 ? 1 : 0);
-    if (value < worth) least = i, worth = value;
-  }
-  return least;
+DEADHEAT_INLINE unsigned least_of(Lanes slots, unsigned own) {
+  const unsigned atomics = own & with<kAtomicBit>(slots);
+  const unsigned weak = atomics != 0 ? atomics : own;
+  const unsigned reads = weak & ~with<kWriteBit>(slots);
+  return static_cast<unsigned>(__builtin_ctz(reads != 0 ? reads : weak));
 }
 
 // Chooses a victim in a full cell where the new entry makes none superfluous. The smallest loss is
@@ -43,12 +39,10 @@ unsigned least_of(const Cell& cell, unsigned own) {
 // any more. Next comes the thread's own: with a flag and data in one granule, two reads of the flag
 // would otherwise evict the read of the data between them. Next a read. Among reads any will do:
 // the history's position is random enough.
-__attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell, unsigned old) {
-  constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
-  const unsigned own = bits(equal(load(cell.slots), load(self.lanes.own), kBatchBits));
-  if ((old & ~own) != 0) return static_cast<unsigned>(__builtin_ctz(old & ~own));
+__attribute__((noinline)) unsigned choose_unknown(Thread& self, const Cell& cell, Lanes slots,
+                                                  unsigned own) {
   const unsigned first = (reinterpret_cast<uintptr_t>(self.history.at) >> 4) % kCellSlots;
-  const unsigned writes = with<kWriteBit>(load(cell.slots));
+  const unsigned writes = with<kWriteBit>(slots);
   unsigned victim = first;
   for (unsigned n = 0; n < (writes == 0 ? 1 : kCellSlots); ++n) {
     const unsigned i = (first + n) % kCellSlots;
@@ -56,9 +50,15 @@ __attribute__((noinline)) unsigned choose_victim(Thread& self, const Cell& cell,
     if (is_ordered(self, load_slot(cell.slots[i]))) return i;
     if ((writes >> i & 1) == 0) victim = i;
   }
-  if (own != 0) return least_of(cell, own);
+  if (own != 0) return least_of(slots, own);
   ++self.evicted;
   return victim;
+}
+DEADHEAT_INLINE unsigned choose_victim(Thread& self, const Cell& cell, Lanes slots, unsigned old) {
+  constexpr Slot kBatchBits = ~Slot{0} << (kIdShift + kBatchShift);
+  const unsigned own = bits(equal(slots, load(self.lanes.own), kBatchBits));
+  if ((old & ~own) != 0) return static_cast<unsigned>(__builtin_ctz(old & ~own));
+  return choose_unknown(self, cell, slots, own);
 }
 
 struct Conflict {
@@ -124,8 +124,9 @@ DEADHEAT_INLINE bool check_granule(Thread& self, Cell& cell, Slot mask, Slot fla
       free = bits(without(slots, ~Slot{0}));
     }
   }
-  const unsigned place = __builtin_expect(free == 0, 0) ? choose_victim(self, cell, sorted.old)
-                                                        : preferred_place(self, free);
+  const unsigned place = __builtin_expect(free == 0, 0)
+                             ? choose_victim(self, cell, slots, sorted.old)
+                             : preferred_place(self, free);
   return store(self, cell, place, entry);
 }
 
@@ -195,10 +196,28 @@ template void check_plain<16, true>(Address, Address);
 void store_full(Thread& self, Cell& cell, Slot asked) {
   const Lanes slots = load(cell.slots);
   const unsigned same = bits(equal(slots, all(asked), kIdBits | kWriteBit | kAtomicBit));
-  const unsigned place = same != 0 ? static_cast<unsigned>(__builtin_ctz(same))
-                                   : choose_victim(self, cell, bits(known_order(self, slots)));
+  const unsigned place = same != 0
+                             ? static_cast<unsigned>(__builtin_ctz(same))
+                             : choose_victim(self, cell, slots, bits(known_order(self, slots)));
   const Slot merged = same != 0 ? load_slot(cell.slots[place]) & kMaskBits : 0;
   store_slot(cell.slots[place], asked | merged);
+}
+
+void check_small(Thread& self, Address address, size_t size, Address pc, Slot flags) {
+  char* const segment = peek_shadow(address);
+  if (__builtin_expect(address - self.watched_begin < self.watched_size || segment == no_shadow ||
+                           self.history.at >= self.history.limit,
+                       0))
+    return check_access(self, {address, size, pc, flags});
+  const uint64_t kind = ((flags & kWriteBit) != 0 ? kHistoryWrite : 0) |
+                        ((flags & kAtomicBit) != 0 ? kHistoryAtomic : 0);
+  history_access_small(self, pc & kHistoryAddress, address, size, kind);
+  const Slot mask = granule_mask(address, size);
+  Cell& cell = *cell_in(segment, address);
+  if (bits(without(load(cell.slots), ~Slot{0})) == 0xf)
+    return store_slot(cell.slots[0], self.epoch << kIdShift | flags | mask);
+  for (unsigned i = 0; i < kMostLooks; ++i)
+    if (check_granule<true>(self, cell, mask, flags, address, address, size, pc, false)) return;
 }
 
 void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const AccessInfo& access) {
@@ -224,6 +243,7 @@ void look_again_at(Thread& self, Address address, Slot mask, const AccessInfo& a
       equal(slots, all(self.epoch << kIdShift | access.flags), kIdBits | kWriteBit | kAtomicBit);
   if (bits(but_not(own, without(slots, mask))) == 0) return;
   unsigned others = 0xf & ~bits(either(known_order(self, slots), without(slots, mask)));
+  if ((access.flags & kWriteBit) == 0) others &= with<kWriteBit>(slots);
   for (; others != 0; others &= others - 1) {
     const Slot found = load_slot(cell.slots[__builtin_ctz(others)]);
     if (found == 0 || !conflict(found, access.flags | mask) || is_ordered(self, found)) continue;

@@ -16,6 +16,8 @@ struct AccessInfo {
 
 // The bytes [address, address + size) of any length and alignment.
 void check_access(Thread& self, const AccessInfo& access);
+// The same for some of the 8 bytes of one granule.
+void check_small(Thread& self, Address address, size_t size, Address pc, Slot flags);
 // Whether the thread made such an access to all these bytes in its tick.
 bool is_covered(const Thread& self, Address begin, size_t size, bool write);
 // A part of the access, whose history is already written.

@@ -144,7 +144,9 @@ void check_atomic(Thread& self, Address address, size_t size, Address pc, bool w
     for (const Slot& slot : peek_cell(address)->slots)
       if (((load_slot(slot) ^ wanted) & compared) == 0) return;
   }
-  check_access(self, {address, size, pc, kAtomicBit | (write ? kWriteBit : 0)});
+  const Slot flags = kAtomicBit | (write ? kWriteBit : 0);
+  if ((address & 7) + size <= 8) return check_small(self, address, size, pc, flags);
+  check_access(self, {address, size, pc, flags});
 }
 
 bool unseen(const Thread* self) { return self == nullptr || self->alone || self->ignore_sync > 0; }

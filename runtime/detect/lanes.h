@@ -20,6 +20,9 @@ DEADHEAT_INLINE unsigned bits(Lanes lanes) {
 DEADHEAT_INLINE Lanes load(const Slot* four) {
   return _mm_load_si128(reinterpret_cast<const Lanes*>(four));
 }
+DEADHEAT_INLINE void put(Slot* four, Slot value) {
+  _mm_store_si128(reinterpret_cast<Lanes*>(four), all(value));
+}
 // All ones in each slot whose `compared` bits equal those of `value`.
 DEADHEAT_INLINE Lanes equal(Lanes slots, Lanes value, Slot compared) {
   return _mm_cmpeq_epi32(_mm_and_si128(_mm_xor_si128(slots, value), all(compared)),

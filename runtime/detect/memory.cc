@@ -23,10 +23,16 @@ uint64_t unmarked_frees() { return unmarked; }
 
 void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) {
   if (size == 0 || hot.storing == nullptr) return;
-  // A few bytes, such as a lock's, are rarely accessed twice in a tick.
+  const Slot flags = write ? kWriteBit : 0;
+  if ((begin & 7) + size <= 8) {  // such as a lock's: rarely accessed twice in a tick
+    const Busy busy(*self);
+    return check_small(*self, begin, size, pc, flags);
+  }
   if (size >= 16 && is_covered(*self, begin, size, write)) return;
   const Busy busy(*self);
-  check_access(*self, {begin, size, pc, write ? kWriteBit : 0});
+  if (size == 16 && begin % 8 == 0)
+    return write ? check_plain<16, true>(begin, pc) : check_plain<16, false>(begin, pc);
+  check_access(*self, {begin, size, pc, flags});
 }
 
 void on_alloc(Thread* self, Address pc, Address block, size_t size) {
@@ -41,6 +47,7 @@ void on_fresh(Thread* self, Address pc, Address begin, size_t size) {
   if (size == 0 || hot.storing == nullptr) return;
   const Busy busy(*self);
   ++self->forgotten;
+  if ((begin & 7) + size <= 8) return check_small(*self, begin, size, pc, kWriteBit | kAtomicBit);
   check_access(*self, {begin, size, pc, kWriteBit | kAtomicBit});
 }
 
@@ -56,6 +63,8 @@ void on_free(Thread* self, Address pc, Address block, size_t size) {
   __atomic_fetch_add(&unmarked, 1, __ATOMIC_RELAXED);
   if (size >= kDropFrom) clear_shadow(block + marked, size - marked);
 }
+
+bool mode_frees_at_once(const Thread* self) { return self->alone; }
 
 void mode_forget_objects(Thread* self, Address begin, size_t size) {
   const Busy busy(*self);

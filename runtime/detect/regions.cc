@@ -254,6 +254,7 @@ void on_region_end(Thread* self, Address, const Address* results, size_t count) 
 }
 
 Address thread_stack_end(Address address) {
+  if (!may_be_stack(address)) return 0;
   Address end = 0;
   for_each_thread([&](const Thread& thread) {
     if (address >= thread.stack_begin && address < thread.stack_end) end = thread.stack_end;

@@ -14,6 +14,9 @@ namespace {
 
 constexpr size_t kSegmentShadow = (size_t{1} << kSegmentShift) * kShadowScale;
 constexpr size_t kPage = 4096;
+// A check of several cells that begins in the last one looks past the end: nothing is ever there.
+constexpr size_t kMapped = kSegmentShadow + kPage;
+static_assert(DEADHEAT_CHECK_MOST_BYTES * kShadowScale <= kPage);
 // Below this much shadow, writing zeros is cheaper than releasing pages and faulting them in.
 constexpr size_t kDropFrom = 16 * kPage;
 
@@ -34,7 +37,7 @@ void clear_bytes(uintptr_t begin, uintptr_t end) {
 }  // namespace
 
 bool start_shadow() {
-  no_shadow = static_cast<char*>(map_memory(kSegmentShadow));
+  no_shadow = static_cast<char*>(map_memory(kMapped));
   if (no_shadow == nullptr) return false;
   for (char*& segment : shadow_segments) segment = no_shadow;
   return true;
@@ -42,13 +45,13 @@ bool start_shadow() {
 
 char* add_shadow(Address address) {
   if (address >> 47 != 0) return nullptr;
-  char* const fresh = static_cast<char*>(map_memory(kSegmentShadow));
+  char* const fresh = static_cast<char*>(map_memory(kMapped));
   if (fresh == nullptr) return nullptr;
   char* expected = no_shadow;
   if (__atomic_compare_exchange_n(&shadow_segments[segment_of(address)], &expected, fresh, false,
                                   __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
     return fresh;
-  unmap_memory(fresh, kSegmentShadow);
+  unmap_memory(fresh, kMapped);
   return expected;
 }
 

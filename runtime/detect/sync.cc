@@ -18,11 +18,42 @@ void destroy_part(T* part) {
   arena_free(part, sizeof(T));
 }
 
+void free_object(SyncObject* object) {
+  object->~SyncObject();
+  arena_free(object, sizeof(SyncObject));
+}
+
+// Programs make and drop objects all the time (the counter of each shared_ptr is one): a thread
+// keeps some, with the memory of their clocks, for the next that it makes.
+constexpr uint32_t kMostSpares = 64;
+constexpr uint32_t kLongClock = 64;
+
 void destroy(SyncObject* object) {
   destroy_part(object->barrier);
   destroy_part(object->semaphore);
-  object->~SyncObject();
-  arena_free(object, sizeof(SyncObject));
+  Thread* const self = tls_self;
+  if (self == nullptr || self->spare_count == kMostSpares ||
+      object->clock.capacity() > kLongClock || object->shared.capacity() > kLongClock)
+    return free_object(object);
+  object->clock.clear();
+  object->shared.clear();
+  object->release_slot = 0;
+  object->release_tick = ~0U;
+  object->heads = 0;
+  object->barrier = nullptr;
+  object->semaphore = nullptr;
+  object->next = self->spare_objects;
+  self->spare_objects = object;
+  ++self->spare_count;
+}
+
+SyncObject* new_object() {
+  Thread* const self = tls_self;
+  if (self == nullptr || self->spare_objects == nullptr) return arena_new<SyncObject>();
+  SyncObject* const object = self->spare_objects;
+  self->spare_objects = object->next;
+  --self->spare_count;
+  return object;
 }
 
 template <typename Matches>
@@ -49,7 +80,7 @@ SyncObject* find_object(SyncShard& shard, Address address, SyncKind kind) {
 
 SyncObject* make_object(SyncShard& shard, Address address, SyncKind kind) {
   if (SyncObject* const found = find_object(shard, address, kind)) return found;
-  auto* const object = arena_new<SyncObject>();
+  SyncObject* const object = new_object();
   if (object == nullptr) {
     count_lost_edge();
     return nullptr;
@@ -116,6 +147,14 @@ void release_object(Thread& self, Address address, SyncKind kind) {
   look_again(self);
   publish_to(self, address, kind);
   advance(self);
+}
+
+void free_spare_objects(Thread& self) {
+  while (SyncObject* const object = self.spare_objects) {
+    self.spare_objects = object->next;
+    free_object(object);
+  }
+  self.spare_count = 0;
 }
 
 // The child must find the table consistent.

@@ -86,6 +86,9 @@ void publish_to(Thread& self, Address address, SyncKind kind);
 // code.
 bool is_unseen(const Thread& self, Address pc);
 
+// What a thread that ends kept for its next objects.
+void free_spare_objects(Thread& self);
+
 void sync_before_fork();
 void sync_after_fork();
 uint64_t edges_lost();

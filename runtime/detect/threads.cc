@@ -5,11 +5,13 @@
 
 #include "runtime/common/options.h"
 #include "runtime/detect/check.h"
+#include "runtime/detect/lanes.h"
 #include "runtime/detect/record_history.h"
 #include "runtime/detect/regions.h"
 #include "runtime/detect/seen_loops.h"
 #include "runtime/detect/shadow.h"
 #include "runtime/detect/strands.h"
+#include "runtime/detect/sync.h"
 
 namespace deadheat::runtime {
 
@@ -128,6 +130,7 @@ void retire(Thread* thread) {
   thread->release_fence.release();
   thread->acquire_pending.release();
   free_seen_loops(*thread);
+  free_spare_objects(*thread);
   thread->common.finished = true;
   const Locked locked(thread_list_lock);
   forget(remembered[next_remembered]);
@@ -139,6 +142,20 @@ void retire(Thread* thread) {
     forget(remembered[i]);
 }
 
+// Whoever asks whose stack an address is in mostly asks about other memory: no lock for those.
+constexpr unsigned kStackPartShift = 16;
+constexpr size_t kLargeStack = size_t{1} << 30;
+AddressBits<kStackPartShift> stack_parts;
+bool any_large_stack;  // then everything may be stack
+
+void mark_stack(const Thread& self) {
+  if (self.stack_end - self.stack_begin > kLargeStack)
+    return __atomic_store_n(&any_large_stack, true, __ATOMIC_SEQ_CST);
+  constexpr Address kPart = Address{1} << kStackPartShift;
+  for (Address at = self.stack_begin & ~(kPart - 1); at < self.stack_end; at += kPart)
+    if (!stack_parts.test(at)) stack_parts.set(at);
+}
+
 void find_stack(Thread& self) {
   pthread_attr_t attributes;
   ++self.common.inside;
@@ -148,6 +165,7 @@ void find_stack(Thread& self) {
     pthread_attr_getstack(&attributes, &begin, &size);
     self.stack_begin = reinterpret_cast<Address>(begin);
     self.stack_end = self.stack_begin + size;
+    mark_stack(self);
     pthread_attr_destroy(&attributes);
   }
   --self.common.inside;
@@ -182,6 +200,10 @@ Thread* make_thread(const Clock* creator) {
 
 }  // namespace
 
+bool may_be_stack(Address address) {
+  return stack_parts.test(address) || __atomic_load_n(&any_large_stack, __ATOMIC_RELAXED);
+}
+
 bool take_own_slot(const Clock& clock, uint32_t* slot, uint32_t* tick) {
   const Locked locked(slot_lock);
   const size_t chosen = known_free_slot(&clock);
@@ -196,11 +218,9 @@ namespace {
 
 void set_epoch_words(Thread& self, bool stores) {
   const Slot word = stores ? self.epoch << kIdShift | kMaskBits : 0;
-  for (unsigned i = 0; i < kCellSlots; ++i) {
-    hot.read[i] = word;
-    hot.write[i] = stores ? word | kWriteBit : 0;
-    self.lanes.own[i] = self.epoch << kIdShift;
-  }
+  put(hot.read, word);
+  put(hot.write, stores ? word | kWriteBit : 0);
+  put(self.lanes.own, self.epoch << kIdShift);
 }
 
 void set_words(Thread& self) {

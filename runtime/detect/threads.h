@@ -114,6 +114,8 @@ struct Thread {
   struct Carrier* carrier = nullptr;  // once it has run a task (strands.h)
   Address watched_begin = 0;          // an access to this uses data of the thread
   size_t watched_size = 0;
+  struct SyncObject* spare_objects = nullptr;  // sync.cc
+  uint32_t spare_count = 0;
   struct SeenLoop* seen_loops = nullptr;  // seen_loops.h
   uint32_t loops_again = 0;
   uint32_t forgotten = 0;  // how often something of the shadow was emptied for it
@@ -133,6 +135,9 @@ void for_each_thread(Visit visit) {
   for (Thread* thread = thread_list; thread != nullptr; thread = thread->next_in_list)
     visit(*thread);
 }
+
+// Whether a thread's stack, perhaps of one that has ended, was here.
+bool may_be_stack(Address address);
 
 void start_main_thread();
 void threads_after_fork(Thread* self);

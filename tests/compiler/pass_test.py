@@ -116,10 +116,25 @@ class Pass(installation.CompilerCase):
         done = self.call(self.cc, "-O1", "-w", "-c", "-Rpass=deadheat", "f.c")
         self.assertIn("f: accesses 3, local 0, covered 1, in loops 0, wide 0, marked calls 1", done.stderr)
 
+    def test_small_copies_are_accesses(self):
+        """(code, reads, writes, calls of the range hooks)"""
+        header = "struct P { long a[2]; }; struct Q { long a[3]; }; struct R { long a[5]; }; struct C { char a[16]; };\n"
+        for name, code, expected in (
+                ("copy", "void f(struct P* p, struct P* q) { *p = *q; }", (1, 1, 0)),
+                ("copy_of_24", "void f(struct Q* p, struct Q* q) { *p = *q; }", (2, 2, 0)),
+                ("overlapping", "void f(char* p) { p = __builtin_assume_aligned(p, 8); __builtin_memmove(p + 8, p, 24); }", (2, 2, 0)),
+                ("fill", "void f(struct P* p, int v) { __builtin_memset(p, v, sizeof *p); }", (0, 1, 0)),
+                ("large_stays", "void f(struct R* p, struct R* q) { *p = *q; }", (0, 0, 1)),
+                ("unaligned_stays", "void f(struct C* p, struct C* q) { *p = *q; }", (0, 0, 1))):
+            with self.subTest(name):
+                reads, writes, body = self.checks(header + code)
+                ranges = len(re.findall(r"call ptr @__tsan_mem\w+\(", body))
+                self.assertEqual((reads, writes, ranges), expected, body)
+
     def test_checks_are_inlined(self):
         code = "void f(char* a, short* b, int* c, long* d) { *a = *b; *c = *d; }"
         hooks = r"call void @__tsan_(?:read|write)\d\(ptr[^\n]*\n\s*br label"  # the miss is a block of its own
-        words = "@__deadheat_check_words_1 = external thread_local(initialexec) global"
+        words = "@__deadheat_check_words_2 = external thread_local(initialexec) global"
         for options in (["-O1"], ["-O2", "-fPIC"], ["-O3"], ["-O1", "-flto"]):
             body = self.checks(code, *options)[2]
             self.assertEqual(len(re.findall(hooks, body)), 4, body)
@@ -132,6 +147,13 @@ class Pass(installation.CompilerCase):
             self.assertEqual(body.count("call void @__tsan_func_entry"), 1)
         self.assertEqual((reads, writes), (2, 2), body)
 
+    def test_wide_checks_are_inlined(self):
+        vector = "typedef %s V __attribute__((vector_size(%d), aligned(%d))); void f(V* p, V* q) { *p = *q; }"
+        for of, size, alignment, expected in (("double", 32, 8, 2), ("float", 64, 16, 2), ("char", 32, 4, 0), ("double", 128, 8, 0)):
+            with self.subTest(size=size, alignment=alignment):
+                body = self.checks(vector % (of, size, alignment), "-O1")[2]
+                self.assertEqual(len(re.findall(r"call void @__tsan_(?:read|write)_range\([^\n]*\n\s*br label", body)), expected, body)
+
     def test_inlined_checks_say_what_they_did(self):
         self.write("f.c", HEADER + "void f(int* p, int* q) { *p = 1; *q = 2; }")
         self.assertIn("f: inlined 2", self.call(self.cc, "-O1", "-w", "-c", "-Rpass=deadheat", "f.c").stderr)
@@ -141,7 +163,7 @@ class Pass(installation.CompilerCase):
                 "void f(V* to, V* from, long double* x) { *to = *from; *x += 1; }")
         reads, writes, body = self.checks(code, "-mavx")
         self.assertEqual((reads, writes), (2, 2), body)
-        self.assertIn("@__tsan_write_range(ptr %0, i64 32)", body)
+        self.assertIn("@__tsan_write_range(ptr align 32 %0, i64 32)", body)
         self.assertIn("i64 10)", body)
 
     def test_attribute_switches_it_off(self):

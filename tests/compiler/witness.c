@@ -13,7 +13,7 @@
 static unsigned long reads, writes, atomics, entries, exits, begins, ends, functions;
 
 // No access is covered: inlined checks call the hooks each time.
-static char no_cell[32] __attribute__((aligned(16)));
+static char no_cell[2 * DEADHEAT_CHECK_MOST_BYTES] __attribute__((aligned(16)));
 static char* segments[1 << 15];
 __attribute__((tls_model("initial-exec"),
                aligned(16))) __thread struct deadheat_check_words DEADHEAT_CHECK_WORDS = {

@@ -36,6 +36,7 @@ inline void release(void* block, Address pc) {
   Thread* const thread = self();
   if (thread != nullptr && frees_for_program(pc)) {
     on_free(thread, pc, address_of(block), heap_size(block));
+    if (&mode_frees_at_once != nullptr && mode_frees_at_once(thread)) return heap_release(block);
     heap_retire(block, common(thread).number);
     return;
   }

@@ -61,10 +61,10 @@ class Inlined(unittest.TestCase):
 
     def test_objects_of_another_version_do_not_link(self):
         self.compile("-O2", "-c", os.path.join(HERE, "part.c"), "-o", "part.o")
-        self.call("objcopy", "--redefine-sym", "__deadheat_check_words_1=__deadheat_check_words_0", "part.o")
+        self.call("objcopy", "--redefine-sym", "__deadheat_check_words_2=__deadheat_check_words_1", "part.o")
         done = self.call(CC, "-DRACY=0", "-O2", "-w", "-I", ROOT, os.path.join(HERE, "main.c"), "part.o", "-pthread", "-o", "program",
                          expected=1)
-        self.assertIn("__deadheat_check_words_0", done.stderr)
+        self.assertIn("__deadheat_check_words_1", done.stderr)
 
 
 if __name__ == "__main__":
