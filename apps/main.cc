@@ -159,7 +159,9 @@ int main(int argc, char** argv) {
   using namespace deadheat::apps;
   try {
     // A sandboxed command must not reach this program's file. Nothing else has happened yet.
-    if (argc > 1 && std::strcmp(argv[1], "proc") == 0) {
+    const bool runs_order =  // of a campaign of `proc` on a cluster
+        argc > 2 && std::strcmp(argv[1], "worker") == 0 && std::strcmp(argv[2], "--run") == 0;
+    if (runs_order || (argc > 1 && std::strcmp(argv[1], "proc") == 0)) {
       const deadheat::Status safe = deadheat::process::sandbox::protect_own_program(argv, environ);
       if (!safe) say("warning: %s\n", safe.error().message.c_str());
     }

@@ -33,6 +33,7 @@ struct ProcArguments {
   bool cut_off = false;          // the recording, because the time is limited
   size_t failed_recordings = 0;  // by themselves, before one that did not fail
   std::vector<std::string> checkers, beside;
+  std::string on;               // a cluster; empty: here
   uint32_t most_memory_mb = 0;  // 0: half of the machine's
   bool verbose = false, restart = false;
   // replay

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <filesystem>
 #include <map>
+#include <thread>
 
 #include "apps/campaign_status.h"
 #include "apps/proc.h"
@@ -19,6 +20,7 @@
 #include "lib/base/trust.h"
 #include "lib/model/finding_set.h"
 #include "lib/pipeline/stop_signals.h"
+#include "lib/pipeline/trials.h"
 #include "lib/process/findings/findings.h"
 #include "lib/process/recording/recording_check.h"
 #include "lib/process/trials/comparison.h"
@@ -203,6 +205,7 @@ std::string going_on(const ProcArguments& arguments) {
   for (const std::string& one : arguments.checkers) add("--checker", one);
   for (const std::string& one : arguments.beside) add("--checker-beside", one);
   if (!arguments.allow.empty()) add("--allow", join(arguments.allow, ","));
+  if (!arguments.on.empty()) add("--on", arguments.on);
   if (arguments.all) words.emplace_back("--all");
   return shell_quoted(words);
 }
@@ -253,6 +256,10 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
   app.add_option("--branches", arguments.branches, "try at most that many orders; 0: all");
   app.add_option("--time", arguments.time_s, "seconds for all of it, recording too; 0: no limit");
   app.add_option("--jobs", arguments.jobs, "runs at a time; 0: as many as processors");
+  app.add_option("--on", arguments.on,
+                 "run on a cluster: slurm or slurm:PARTITION, as a job array of --jobs workers; "
+                 "the recording must be there on all nodes, and so must this folder")
+      ->type_name("CLUSTER");
   app.add_option("--checker", arguments.checkers,
                  "command that judges a run: OUT ERR STATUS STATE");
   app.add_option("--checker-beside", arguments.beside,
@@ -269,6 +276,10 @@ void add_validate_options(CLI::App& app, ProcArguments& arguments) {
 
 int run_validate(ProcArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
+  // Workers of a cluster find it by its whole path.
+  std::error_code failed;
+  if (!arguments.on.empty())
+    arguments.recording = fs::absolute(arguments.recording, failed).lexically_normal().string();
   if (const Status own = recording::check_own_recording(arguments.recording); !own)
     return fail(own.error());
   auto looked = trials::look_for_races(arguments.recording, arguments.all);
@@ -293,8 +304,19 @@ int run_validate(ProcArguments& arguments) {
   const pipeline::StopSignals signals;
   options.stopped = [] { return pipeline::StopSignals::stopped(); };
   options.progress = [&](const confirm::Progress& now) { status.update(now); };
+  pipeline::OnCluster cluster;
+  if (!arguments.on.empty()) {
+    if (options.jobs == 0) options.jobs = static_cast<int>(std::thread::hardware_concurrency());
+    auto made = pipeline::start_on(arguments.on, static_cast<uint64_t>(std::max(1, options.jobs)));
+    if (!made) return fail(made.error(), kCannotRun);
+    cluster = std::move(*made);
+    options.elsewhere = {cluster.runner.get(), {cluster.program, pipeline::kWorkerVerb, "--run"}};
+  }
   auto validation = trials::validate(*looked, options);
   status.end();
+  if (validation && cluster.runner)
+    for (std::string& line : cluster.runner->problems())
+      validation->problems.push_back(std::move(line));
   if (!validation) return fail(validation.error(), kCannotRun);
   say_what_counts_for_nothing(arguments, validation->references);
   if (arguments.verbose) list_branches(*validation);

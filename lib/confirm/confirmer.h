@@ -47,6 +47,8 @@ class Execution {
   // Never blocks. The engine calls it often, so the execution checks its own limits (time, output)
   // here.
   virtual bool ended() = 0;
+  // Why it can never say anything: nobody is left to run it. The campaign ends with that.
+  virtual Status abandoned() const { return Ok{}; }
   // Returns at once; the execution ends soon afterwards.
   virtual void kill() = 0;
 };

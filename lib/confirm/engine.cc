@@ -107,7 +107,9 @@ void Engine::wait() const {
 
 Status Engine::take_ended(Stage stage) {
   for (auto one = active_.begin(); one != active_.end();) {
-    if (!one->execution->ended()) {
+    const bool ended = one->execution->ended();
+    if (const Status possible = one->execution->abandoned(); !possible) return possible;
+    if (!ended) {
       ++one;
       continue;
     }

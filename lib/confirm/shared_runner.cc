@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "lib/base/file.h"
+#include "lib/base/text.h"
 
 namespace deadheat::confirm {
 namespace {
@@ -35,6 +36,7 @@ class SharedRunner::Remote : public ProgramExecution {
     killed_ = true;
     (void)write_file(runner_.folder_ + "/cancel/" + name_, "", 0600);
   }
+  Status abandoned() const override { return result_ ? Status(Ok{}) : runner_.abandoned_; }
   const ChildResult& result() const override { return *result_; }
 
  private:
@@ -79,6 +81,23 @@ void SharedRunner::beat() {
   beaten_ = now;
   (void)write_file(folder_ + "/leader", std::to_string(++beat_), 0600);
   give_back_lost();
+  if (now - looked_ > std::chrono::duration<double>(lost_after_s_)) look_for_workers();
+}
+
+// Jobs may wait in the cluster's queue for days. But workers that cannot start there at all (the
+// program is not on the nodes) end at once, and a campaign without any would wait for ever.
+void SharedRunner::look_for_workers() {
+  looked_ = Clock::now();
+  bool alive = false;
+  for (const std::string& name : names_in(folder_ + "/alive"))
+    alive |= beats_.still_s(folder_ + "/alive/" + name) < lost_after_s_;
+  if (alive || !cluster_->all_ended()) return;
+  std::string said;
+  for (const std::string& name : names_in(folder_))
+    if (name.starts_with("worker."))
+      if (const auto log = read_file(folder_ + "/" + name)) said = trim(log.value());
+  abandoned_ = Error{"all workers on the cluster have ended" + (said.empty() ? "" : ": " + said),
+                     "this folder and deadheat must be at the same place on all nodes"};
 }
 
 void SharedRunner::give_back_lost() {

@@ -27,6 +27,8 @@ class Cluster {
   virtual Status submit(const std::vector<std::string>& command, size_t count,
                         const std::string& logs) = 0;
   virtual void cancel() = 0;  // all of them
+  // All of them have ended, and none will start again. False if that is not known.
+  virtual bool all_ended() { return false; }
 };
 
 class SharedRunner : public Runner {
@@ -50,6 +52,7 @@ class SharedRunner : public Runner {
       : cluster_(std::move(cluster)), folder_(std::move(folder)), lost_after_s_(lost_after_s) {}
   void beat();
   void give_back_lost();
+  void look_for_workers();
 
   using Clock = std::chrono::steady_clock;
   std::unique_ptr<Cluster> cluster_;
@@ -57,7 +60,8 @@ class SharedRunner : public Runner {
   const double lost_after_s_;
   Beats beats_;
   uint64_t number_ = 0, beat_ = 0, lost_ = 0;
-  Clock::time_point beaten_{};
+  Clock::time_point beaten_{}, looked_ = Clock::now();
+  Status abandoned_ = Ok{};
 };
 
 }  // namespace deadheat::confirm

@@ -126,6 +126,27 @@ TEST_F(SharedRunnerTest, ACancelledOneEndsAndItsWorkerGoesOn) {
   EXPECT_EQ(next->result().status, 7);
 }
 
+class Nobody : public Cluster {
+ public:
+  Status submit(const std::vector<std::string>&, size_t, const std::string& logs) override {
+    return write_file(logs + "/worker.1.log", "no such file\n");
+  }
+  void cancel() override {}
+  bool all_ended() override { return true; }
+};
+
+TEST_F(SharedRunnerTest, WorkersThatCannotStartEndTheCampaign) {
+  const auto shared =
+      std::move(*SharedRunner::create(std::make_unique<Nobody>(), folder_, {"worker"}, 1, 0.1));
+  auto run = std::move(*shared->start(request("")));
+  while (run->abandoned().ok()) {
+    EXPECT_FALSE(run->ended());
+    ::usleep(10'000);
+  }
+  EXPECT_EQ(run->abandoned().error().message,
+            "all workers on the cluster have ended: no such file");
+}
+
 TEST(JobFiles, AreReadAsWrittenAndHostileOnesRefused) {
   ChildRequest request;
   request.command = {"p", "a b"};

@@ -57,4 +57,11 @@ void Slurm::cancel() {
   job_.clear();
 }
 
+// Slurm forgets a job some minutes after its end.
+bool Slurm::all_ended() {
+  auto jobs = ask({"squeue", "--noheader", "--jobs", job_, "--format", "%t"}, logs_ + "/squeue");
+  if (jobs) return jobs->empty();
+  return jobs.error().message.find("Invalid job id") != std::string::npos;
+}
+
 }  // namespace deadheat::confirm

@@ -13,6 +13,7 @@ class Slurm : public Cluster {
   Status submit(const std::vector<std::string>& command, size_t count,
                 const std::string& logs) override;
   void cancel() override;
+  bool all_ended() override;
 
  private:
   const std::string partition_;  // empty: the default

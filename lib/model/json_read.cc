@@ -322,40 +322,103 @@ uint64_t read_header(const Cursor& at) {
   return version;
 }
 
-// Removes each finding from the document as it is parsed: the parsed form of 100,000 findings would
-// need ten times their memory. The findings are used only if the header is valid, and the header
-// may follow them.
-class FindingsReader {
+// Builds the document from the parser's events, except for the findings: each is read and forgotten
+// when it is complete, because the parsed form of 100,000 findings would need ten times their
+// memory. The findings are used only if the header is valid, and the header may follow them.
+//
+// (The library's own parser with a callback does this too, but it looks at all earlier elements of
+// an array at the end of each one.)
+class Builder : public nlohmann::json_sax<Cursor::Json> {
  public:
-  // Callback for the parser: false means that the value is not kept in the document.
-  bool keeps(int depth, Cursor::Json::parse_event_t event, const Cursor::Json& value) {
-    using Event = Cursor::Json::parse_event_t;
-    if (depth == 1 && event == Event::key) {
-      inside_ = value == "findings";
-      // If a key occurs twice, the last one counts, as everywhere in the document.
-      if (inside_) *this = FindingsReader(true);
+  using Json = Cursor::Json;
+
+  bool null() override { return put(nullptr); }
+  bool boolean(bool value) override { return put(value); }
+  bool number_integer(number_integer_t value) override { return put(value); }
+  bool number_unsigned(number_unsigned_t value) override { return put(value); }
+  bool number_float(number_float_t value, const string_t&) override { return put(value); }
+  bool string(string_t& value) override { return put(std::move(value)); }
+  bool binary(binary_t&) override { return false; }  // not in text
+  bool start_object(size_t) override { return begin(Json::object()); }
+  bool start_array(size_t) override { return begin(Json::array()); }
+  bool end_object() override { return end(); }
+  bool end_array() override { return end(); }
+  // If a key occurs twice, the last one counts, as everywhere in the document.
+  bool key(string_t& name) override {
+    if (open_.size() == 1) {
+      in_findings_ = name == "findings";
+      if (in_findings_) {
+        problem_.reset();
+        findings_.clear();
+      }
     }
-    const bool ends =
-        event == Event::value || event == Event::object_end || event == Event::array_end;
-    if (!inside_ || depth != 2 || !ends) return true;
-    read(value);
+    key_ = std::move(name);
+    return true;
+  }
+  bool parse_error(size_t byte, const std::string&,
+                   const nlohmann::detail::exception& error) override {
+    is_syntax_ = dynamic_cast<const Json::parse_error*>(&error) != nullptr;
+    offset_ = byte > 0 ? byte - 1 : 0;
+    why_ = error.what();
     return false;
   }
 
+  const Json& document() const { return document_; }
   const std::optional<Error>& problem() const { return problem_; }
   std::vector<Finding> take() { return std::move(findings_); }
-
-  explicit FindingsReader(bool inside = false) : inside_(inside) {}
+  bool is_syntax() const { return is_syntax_; }  // otherwise a number that no type holds
+  size_t offset() const { return offset_; }
+  const std::string& why() const { return why_; }
 
  private:
-  void read(const Cursor::Json& value) {
+  bool is_element() const { return in_findings_ && open_.size() == 2 && open_.back()->is_array(); }
+
+  bool put(Json value) {
+    if (is_element())
+      read(value);
+    else
+      place(std::move(value));
+    return true;
+  }
+
+  bool begin(Json value) {
+    if (is_element()) {
+      element_ = std::move(value);
+      open_.push_back(&element_);
+    } else {
+      open_.push_back(&place(std::move(value)));
+    }
+    return true;
+  }
+
+  bool end() {
+    open_.pop_back();
+    if (!is_element()) return true;
+    read(element_);
+    element_ = nullptr;
+    return true;
+  }
+
+  Json& place(Json value) {
+    if (open_.empty()) return document_ = std::move(value);
+    Json& parent = *open_.back();
+    if (!parent.is_array()) return parent[key_] = std::move(value);
+    parent.push_back(std::move(value));
+    return parent.back();
+  }
+
+  void read(const Json& value) {
     if (problem_) return;
     Finding finding;
     read_finding(Cursor::element("findings", findings_.size(), value, problem_), finding);
     findings_.push_back(std::move(finding));
   }
 
-  bool inside_;
+  Json document_, element_;
+  std::vector<Json*> open_;  // what has begun; nothing is added beside it until it ends
+  std::string key_, why_;
+  bool in_findings_ = false, is_syntax_ = false;
+  size_t offset_ = 0;
   std::optional<Error> problem_;
   std::vector<Finding> findings_;
 };
@@ -364,24 +427,16 @@ class FindingsReader {
 
 Result<FindingsFile> from_json(std::string_view document) {
   if (auto error = measure(document)) return *error;
-  Cursor::Json json;
-  FindingsReader reader;
-  try {
-    json = Cursor::Json::parse(
-        document.begin(), document.end(),
-        [&](int depth, Cursor::Json::parse_event_t event, const Cursor::Json& value) {
-          return reader.keeps(depth, event, value);
-        });
-  } catch (const Cursor::Json::parse_error& error) {
-    const size_t offset = error.byte > 0 ? error.byte - 1 : 0;
+  Builder reader;
+  if (!Cursor::Json::sax_parse(document.begin(), document.end(), &reader)) {
+    if (!reader.is_syntax()) return Error{"cannot parse the JSON: " + reader.why(), ""};
     return Error{
-        "not JSON near " + position(document, offset) + " (byte " + std::to_string(offset) + ")",
+        "not JSON near " + position(document, reader.offset()) + " (byte " +
+            std::to_string(reader.offset()) + ")",
         document.empty() ? "the file is empty" : "was the file cut short or edited by hand?"};
-  } catch (const std::exception& error) {
-    return Error{std::string("cannot parse the JSON: ") + error.what(), ""};
   }
   std::optional<Error> problem;
-  const Cursor root(json, problem);
+  const Cursor root(reader.document(), problem);
   FindingsFile file;
   const uint64_t version = read_header(root);
   root.field("origins", [&](const Cursor& field) { read_all(field, file.origins, read_origin); });

@@ -1,12 +1,14 @@
 #include "lib/pipeline/trials.h"
 
+#include <sys/stat.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 #include <thread>
 
 #include "lib/base/find_program.h"
 #include "lib/base/shell_words.h"
-#include "lib/base/temporary_folder.h"
 #include "lib/base/work_folder.h"
 #include "lib/confirm/slurm.h"
 #include "lib/model/json.h"
@@ -60,29 +62,41 @@ void add_origin(model::FindingsFile& file, const TrialOptions& options,
   file.origins.push_back(std::move(origin));
 }
 
-// All machines of the cluster must see this folder: use the current one, not /tmp.
-Result<TemporaryFolder> shared_folder() {
-  return TemporaryFolder::create(absolute("."), "deadheat-cluster-");
+}  // namespace
+
+Result<std::string> this_program() {
+  std::error_code error;
+  struct stat mine = {}, there = {};
+  ::stat("/proc/self/exe", &mine);
+  for (const std::string& path : {fs::read_symlink("/proc/self/exe", error).string(),
+                                  absolute(find_program(program_invocation_name))})
+    if (::stat(path.c_str(), &there) == 0 && S_ISREG(there.st_mode) &&
+        there.st_size == mine.st_size && there.st_mtim.tv_sec == mine.st_mtim.tv_sec &&
+        there.st_mtim.tv_nsec == mine.st_mtim.tv_nsec)
+      return path;
+  return Error{"cannot find the file of deadheat itself, which the cluster's nodes run",
+               "start it by its path"};
 }
 
-Result<std::unique_ptr<confirm::Runner>> runner_on(const std::string& where,
-                                                   const std::string& folder, uint64_t workers) {
+Result<OnCluster> start_on(const std::string& where, uint64_t workers) {
   const size_t colon = where.find(':');
   if (where.substr(0, colon) != "slurm")
     return Error{"nothing is known of a cluster of kind " + where, "--on slurm[:PARTITION]"};
-  const std::string jobs = folder + "/jobs";
+  // All machines of the cluster must see this folder: use the current one, not /tmp.
+  const auto program = this_program();
+  if (!program) return program.error();
+  auto folder = TemporaryFolder::create(absolute("."), "deadheat-cluster-");
+  if (!folder) return folder.error();
+  const std::string jobs = folder->folder() + "/jobs";
   std::error_code error;
   fs::create_directory(jobs, error);
   fs::permissions(jobs, fs::perms::owner_all, error);
-  const std::string self = fs::read_symlink("/proc/self/exe", error).string();
   auto runner = confirm::SharedRunner::create(
       std::make_unique<confirm::Slurm>(colon == std::string::npos ? "" : where.substr(colon + 1)),
-      jobs, {self, kWorkerVerb}, workers);
+      jobs, {program.value(), kWorkerVerb}, workers);
   if (!runner) return runner.error();
-  return std::unique_ptr<confirm::Runner>(std::move(*runner));
+  return OnCluster{std::move(*folder), std::move(*runner), program.value()};
 }
-
-}  // namespace
 
 std::string checker_command(const std::string& checker) {
   std::error_code error;
@@ -223,17 +237,13 @@ Result<schedule::Outcome> confirm(model::FindingsFile& file, const TrialOptions&
   campaign.checker = checker_command(options.checker);
   campaign.only = {options.only.begin(), options.only.end()};
   campaign.work = work.value()->path();
-  TemporaryFolder shared;
-  std::unique_ptr<confirm::Runner> runner;
+  OnCluster cluster;
   if (!options.on.empty()) {
-    auto folder = shared_folder();
-    if (!folder) return folder.error();
-    shared = std::move(*folder);
-    auto made = runner_on(options.on, shared.folder(), campaign.jobs);
+    auto made = start_on(options.on, campaign.jobs);
     if (!made) return made.error();
-    runner = std::move(*made);
-    campaign.runner = runner.get();
-    campaign.work = shared.folder();
+    cluster = std::move(*made);
+    campaign.runner = cluster.runner.get();
+    campaign.work = cluster.folder.folder();
   }
   campaign.schedules = path.empty() ? "" : schedules_folder(absolute(path));
   campaign.findings = shell_quoted({path.empty() ? "findings.json" : path});

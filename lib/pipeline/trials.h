@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "lib/base/result.h"
+#include "lib/base/temporary_folder.h"
 #include "lib/base/time_budget.h"
+#include "lib/confirm/runner.h"
 #include "lib/model/finding.h"
 #include "lib/schedule/campaign.h"
 
@@ -16,6 +18,18 @@ namespace deadheat::pipeline {
 
 // The verb that starts a worker of a campaign on a cluster; its argument is the shared folder.
 inline constexpr char kWorkerVerb[] = "worker";
+
+// Workers on a cluster, and the folder in the current one that they share with us.
+struct OnCluster {
+  TemporaryFolder folder;
+  std::unique_ptr<confirm::Runner> runner;  // ends before its folder goes
+  std::string program;                      // this one, as its workers start it
+};
+// `where`: "slurm" or "slurm:PARTITION".
+Result<OnCluster> start_on(const std::string& where, uint64_t workers);
+// Where this program lies, for workers on other machines. `proc` runs from a mount or a copy that
+// has no name (lib/process/sandbox/own_program.h): then the file that it was started from.
+Result<std::string> this_program();
 
 struct TrialOptions {
   std::vector<std::string> program;

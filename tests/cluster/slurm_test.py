@@ -123,6 +123,28 @@ class OnSlurm(unittest.TestCase):
         self.assertGreater(len(both), 0.8 * len(local))
         self.assertEqual({key: local[key] for key in both}, {key: again[key] for key in both})
 
+    def branches(self, recording, *options):
+        """What each order of a recording showed, and what broke."""
+        done = self.run_tool("proc", "validate", recording, "--undisturbed", "1", "--branches", "2", "--jobs", "2", "--findings", recording + ".json", *options)
+        with open(f"{self.folder}/{recording}.json", encoding="utf-8") as file:
+            found = json.load(file)["findings"]
+        return done, sorted((one["id"], evidence["outcome"], evidence.get("consequence", {}).get("kind"))
+                            for one in found for evidence in one["evidence"])
+
+    def test_branches_of_a_recording(self):
+        with open(self.folder + "/racy.sh", "w", encoding="utf-8") as file:
+            file.write("mkdir made\n(echo data > made/file) &\nsleep 0.2\ncat made/file\nwait\n")
+        self.assertEqual(self.run_tool("proc", "record", "-o", "rec", "--", "/bin/sh", "racy.sh").returncode, 0)
+        shutil.copytree(self.folder + "/rec", self.folder + "/there", symlinks=True)
+        here, local = self.branches("rec")
+        there, remote = self.branches("there", "--on", "slurm:all")
+        self.assertEqual((here.returncode, there.returncode), (66, 66), there)
+        self.assertEqual(local, remote)
+        left = [name for name in os.listdir(self.folder + "/there/branches") if name.endswith((".order", ".job"))]
+        self.assertEqual(left, [])
+        again = self.run_tool("proc", "replay", "there.json")
+        self.assertEqual(again.returncode, 66, again)
+
     def test_what_cannot_be_submitted_is_said(self):
         done = self.run_tool("confirm", self.found, "--on", "slurm:nowhere", "--", "./flags")
         self.assertEqual(done.returncode, 77, done)

@@ -94,6 +94,34 @@ class Api(Hive):
                 self.assertEqual(status, 426, text)
                 self.assertIn(told, text)
 
+    def test_a_token_for_every_program_names_one(self):
+        every = self.command("token", "--program", "*", "--role", "admin").strip()
+        self.assertEqual(self.request("GET", "/metrics?program=shop", token=every)[0], 200)
+        self.assertEqual(self.request("GET", "/metrics", token=every)[0], 400)
+        for name in ("a%22%7D%201%0Aup%7B", "..", "%3Cb%3E", "x" * 100, "A"):
+            for method, path in (("GET", "/metrics"), ("GET", "/api/v1/status"), ("POST", "/api/v1/tokens")):
+                self.assertEqual(self.request(method, f"{path}?program={name}", '{"role":"agent"}' if method == "POST" else None, every)[0], 400, (path, name))
+        # It speaks about no race, and a token of one program stays in it whatever it asks for.
+        for path in ("jobs", "findings", "import", "owners"):
+            self.assertEqual(self.request("POST", f"/api/v1/{path}?program=shop", "{}", every)[0], 403)
+        self.command("token", "--program", "billing", "--role", "admin")
+        self.assertEqual(self.ask("GET", "/api/v1/status?program=billing", token=self.tokens["agent"])["program"], "shop")
+
+    def test_programs_do_not_see_one_another(self):
+        tokens = {role: self.command("token", "--program", "billing", "--role", role).strip() for role in ROLES}
+        self.ask("POST", "/api/v1/findings", findings(finding(5)), self.tokens["developer"])
+        self.ask("POST", "/api/v1/findings", findings(finding(7, "theirs"), finding(8, "theirs")), tokens["developer"])
+        job = self.ask("POST", "/api/v1/jobs", {"instance": "i"}, tokens["agent"])["jobs"][0]
+        for query in ("", "?program=billing"):
+            for path in ("findings", "findings/2", "export", "fleet", "trends", "builds", "tokens", "audit", "suspects"):
+                self.assertNotIn("theirs", self.request("GET", f"/api/v1/{path}{query}", token=self.admin)[2])
+            for method, path in (("GET", "findings/2"), ("POST", "findings/2"), ("POST", "controls/2"), ("DELETE", "tokens/" + tokens["admin"].split(":")[1])):
+                status, _, text = self.request(method, f"/api/v1/{path}{query}", '{"comment":"x"}' if method == "POST" else None, self.admin)
+                self.assertEqual(status, 404, (path, text))
+        said = self.ask("POST", "/api/v1/results", {"instance": "i", "results": [
+            {"id": "r", "job": job["id"], "number": job["number"], "outcome": "race", "proof": "co_enabled", "order": job["order"]}]}, self.tokens["agent"])
+        self.assertEqual((said["accepted"], len(said["refused"])), (0, 1))
+
     def test_too_often(self):
         statuses = {self.request("GET", "/api/v1/status", token=self.tokens["agent"])[0] for _ in range(600)}
         self.assertLessEqual(statuses, {200, 429})

@@ -45,6 +45,9 @@ class Upgrade(Hive):
         self.assertEqual([self.race(number) for number in (1, 2, 3, 4)], before)
         evidence = self.ask("GET", "/api/v1/status")["evidence"]
         self.assertEqual(evidence, 5)
+        answered = {(result["number"], instance) for instance, result, known in self.left["said"] if known}
+        self.assertEqual({race["number"]: race["instances"] for race in self.ask("GET", "/api/v1/findings")["races"]},
+                         {number: len([one for one in answered if one[0] == number]) for number in (1, 2, 3, 4)})
         # What was said before the upgrade is said again; what was given before it is answered after it.
         for instance, result, known in self.left["said"]:
             answer = self.say(instance, result)

@@ -46,6 +46,7 @@ Status Spool::load() {
 void Spool::add(const std::string& instance, const api::JobResult& result) {
   const std::lock_guard lock(mutex_);
   Entry entry{instance, line_of(instance, result), result};
+  if (sent_bytes_ > 0 && bytes_ + sent_bytes_ + entry.line.size() > most_bytes_) rewrite();
   if (bytes_ + entry.line.size() > most_bytes_) {
     const size_t before = entries_.size();
     std::erase_if(entries_,
@@ -86,16 +87,21 @@ void Spool::remove(const api::Results& sent) {
   std::set<std::string> ids;
   for (const api::JobResult& result : sent.results) ids.insert(result.id);
   std::erase_if(entries_, [&](const Entry& entry) {
-    return entry.instance == sent.instance && ids.contains(entry.result.id);
+    if (entry.instance != sent.instance || !ids.contains(entry.result.id)) return false;
+    bytes_ -= entry.line.size();
+    sent_bytes_ += entry.line.size();
+    return true;
   });
-  rewrite();
+  if (sent_bytes_ >= bytes_) rewrite();
 }
 
 void Spool::rewrite() {
   std::string text;
   for (const Entry& entry : entries_) text += entry.line;
   bytes_ = text.size();
-  if (write_file(path_, text, 0600)) damaged_ = false;
+  if (!write_file(path_, text, 0600)) return;
+  damaged_ = false;
+  sent_bytes_ = 0;
 }
 
 size_t Spool::size() const {

@@ -23,7 +23,9 @@ class Spool {
   void add(const std::string& instance, const api::JobResult& result);
   // Up to `most` of the oldest, all of one instance; empty if there are none.
   api::Results oldest(size_t most) const;
-  // The hive has these.
+  // The hive has these. They leave the file when they are half of it: a spool that filled up during
+  // a long absence would be written anew for every few results. An agent that is killed before
+  // sends some again, which counts nothing.
   void remove(const api::Results& sent);
   size_t size() const;
   uint64_t dropped() const;
@@ -38,6 +40,7 @@ class Spool {
   mutable std::mutex mutex_;
   std::string path_;
   uint64_t most_bytes_, bytes_ = 0, dropped_ = 0;
+  uint64_t sent_bytes_ = 0;  // of lines in the file that the hive has
   std::deque<Entry> entries_;
   bool damaged_ = false;  // the file ends in half a line
 };

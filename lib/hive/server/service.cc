@@ -229,6 +229,10 @@ std::variant<Service::Caller, Service::Refused> Service::identify(const http::Re
     return Refused{403, "this request does not come from the hive's page", ""};
   caller.program =
       caller.token.program == "*" ? request.parameter("program") : caller.token.program;
+  const bool named = caller.program.empty() || caller.program == "*";
+  if (!named && !is_program_name(caller.program))
+    return Refused{400, "this is no name of a program",
+                   "lower-case letters, digits, '.', '_', '-'"};
   return caller;
 }
 

@@ -1,6 +1,8 @@
 // Races that move from one hive to another, with people's comments and states. Evidence arrives as
 // the other hive showed it: a claim there is a claim here, and all of it is one voice, the
 // importer's.
+#include <map>
+
 #include "lib/hive/store/statements.h"
 #include "lib/hive/store/store.h"
 
@@ -16,25 +18,22 @@ Result<int64_t> Store::fleet_size(const std::string& program, int64_t since_ms) 
 
 Result<int64_t> Store::prune(const std::string& program, int64_t before_ms, int64_t now_ms) {
   // A result that comes once more after its row went finds no job either, and is refused: nothing
-  // counts twice.
+  // counts twice. A job was given before it was answered, so that it goes with its answers.
   Transaction on(*connection_);
-  for (const Row& row : on.run("SELECT number, count(*) FROM evidence WHERE program=$1 AND "
-                               "outcome='not_seen' AND document IS NULL AND received_ms<$2 GROUP "
-                               "BY number",
-                               {program, before_ms}))
-    on.run(
-        "INSERT INTO rolled_up VALUES($1,$2,'not_seen',$3) ON CONFLICT(program, number, outcome) "
-        "DO "
-        "UPDATE SET count=rolled_up.count+$3",
-        {program, row.number(0), row.number(1)});
+  std::map<int64_t, int64_t> counts;
   const auto gone = on.run(
       "DELETE FROM evidence WHERE program=$1 AND outcome='not_seen' AND document IS NULL AND "
-      "received_ms<$2 RETURNING 1",
+      "received_ms<$2 RETURNING number",
       {program, before_ms});
-  const auto jobs = on.run(
-      "DELETE FROM jobs WHERE program=$1 AND state<>'leased' AND leased_ms<$2 AND expires_ms<$2 "
-      "RETURNING 1",
-      {program, before_ms});
+  for (const Row& row : gone) ++counts[row.number(0)];
+  for (const auto& [number, count] : counts)
+    on.run(
+        "INSERT INTO rolled_up VALUES($1,$2,'not_seen',$3) ON CONFLICT(program, number, outcome) "
+        "DO UPDATE SET count=rolled_up.count+$3",
+        {program, number, count});
+  const auto jobs =
+      on.run("DELETE FROM jobs WHERE program=$1 AND state<>'leased' AND leased_ms<$2 RETURNING 1",
+             {program, before_ms});
   note_audit(on, program, "local", "prune",
              std::to_string(gone.size()) + " results, " + std::to_string(jobs.size()) + " jobs",
              now_ms);

@@ -131,8 +131,9 @@ class Clerk {
     const bool alternate = order == model::Order::kAlternate;
     on_.run(
         "UPDATE races SET answered_primary=answered_primary+$3, "
-        "answered_alternate=answered_alternate+$4, last_ms=$5 WHERE program=$1 AND number=$2",
-        {program_, number, int64_t{!alternate}, int64_t{alternate}, now_ms_});
+        "answered_alternate=answered_alternate+$4, last_ms=$5, instances=instances+$6 WHERE "
+        "program=$1 AND number=$2",
+        {program_, number, int64_t{!alternate}, int64_t{alternate}, now_ms_, int64_t{old.empty()}});
     if (result.outcome == model::Outcome::kTimeout)
       on_.run(
           "UPDATE instances SET timeouts=timeouts+1 WHERE program=$1 AND credential=$2 AND id=$3",

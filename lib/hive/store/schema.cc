@@ -153,7 +153,17 @@ constexpr char kSixth[] = R"(
 CREATE INDEX tried_instance ON tried(program, credential, instance);
 )";
 
-constexpr std::array<const char*, 6> kSteps = {kFirst, kSecond, kThird, kFourth, kFifth, kSixth};
+// How many instances answered a race: the list shows it, and races of a fleet in use have thousands
+// of answers each. `tried` has a row for each race and instance that ever answered, also of answers
+// that `hive prune` removed.
+constexpr char kSeventh[] = R"(
+ALTER TABLE races ADD COLUMN instances BIGINT NOT NULL DEFAULT 0;
+UPDATE races SET instances=(SELECT count(*) FROM tried t WHERE t.program=races.program AND
+  t.number=races.number);
+)";
+
+constexpr std::array<const char*, 7> kSteps = {kFirst, kSecond, kThird,  kFourth,
+                                               kFifth, kSixth,  kSeventh};
 
 // In PostgreSQL evidence, the one table that grows with the fleet, is in parts by who said it: each
 // part has its own indexes, vacuum and, in a cluster of servers, place. An id counts once for its

@@ -209,6 +209,17 @@ TEST_F(StoreTest, controls_are_mixed_in_and_name_who_answers_them_wrong) {
   EXPECT_EQ(store_->suspects("shop")->size(), 1U);
 }
 
+TEST_F(StoreTest, instances_that_answered_are_counted_once_and_stay) {
+  push(races(1));
+  token("a", Role::kAgent);
+  store_->settings.policy.enough_tries = 1000;
+  for (const std::string instance : {"i", "k", "i"})
+    say("a", poll("a", instance).jobs.at(0), Outcome::kNotSeen, "", kNoon, instance);
+  EXPECT_EQ(row(1).instances, 2U);
+  EXPECT_GT(*store_->prune("shop", kNoon + 1, kNoon), 0);
+  EXPECT_EQ(row(1).instances, 2U);
+}
+
 TEST_F(StoreTest, old_results_that_say_nothing_become_counts) {
   push(races(1));
   token("a", Role::kAgent);
@@ -218,11 +229,13 @@ TEST_F(StoreTest, old_results_that_say_nothing_become_counts) {
     jobs.push_back(poll("a", "i", {}, kNoon + i).jobs.at(0));
     say("a", jobs.back(), i == 5 ? Outcome::kRace : Outcome::kNotSeen, "", kNoon + i);
   }
-  EXPECT_EQ(*store_->prune("shop", kNoon + 3, kNoon), 3) << "no lease of these jobs is over";
+  EXPECT_EQ(*store_->prune("shop", kNoon + 3, kNoon), 3 + 3);
+  EXPECT_EQ(store_->totals("shop")->evidence, 6);
+  EXPECT_EQ(say("a", jobs[0], Outcome::kNotSeen).refused.size(), 1U) << "within its lease, too";
   EXPECT_EQ(store_->totals("shop")->evidence, 6);
   EXPECT_EQ(row(1).verdict, "true_race");
   const int64_t later = kNoon + 10 * store_->settings.lease_ms;
-  EXPECT_EQ(*store_->prune("shop", later, later), 2 + 6);
+  EXPECT_EQ(*store_->prune("shop", later, later), 2 + 3);
   EXPECT_EQ(store_->totals("shop")->evidence, 6);
   EXPECT_EQ(say("a", jobs[0], Outcome::kNotSeen).refused.size(), 1U) << "nothing counts twice";
   EXPECT_EQ(store_->totals("shop")->evidence, 6);

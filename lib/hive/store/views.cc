@@ -12,8 +12,7 @@ constexpr uint64_t kMostRows = 1000;
 
 constexpr char kRowColumns[] =
     "SELECT number, display, title, kind, place, verdict, basis, consequence, state, owner, "
-    "confidence, claimed_by, first_ms, last_ms, (SELECT count(DISTINCT e.instance) FROM evidence e "
-    "WHERE e.program=r.program AND e.number=r.number AND e.instance<>'') FROM races r ";
+    "confidence, claimed_by, first_ms, last_ms, instances FROM races ";
 
 api::RaceRow row_of(const Row& row) {
   api::RaceRow race;

@@ -15,6 +15,7 @@
 #include "lib/process/recording/json_bytes.h"
 #include "lib/process/replay/live_part.h"
 #include "lib/process/replay/made_names_json.h"
+#include "lib/process/replay/replay_clock.h"
 #include "lib/process/sources/ptrace/recorder.h"
 
 namespace deadheat::process::replay {
@@ -285,12 +286,38 @@ void Run::go() {
   if (::write(gate_.get(), "g", 1) != 1) sandbox_.kill();
 }
 
+std::string to_json(const RunReport& report) {
+  json all = json::parse(pack(report.trace, report.replay, report.beside, report.made));
+  all["seconds"] = report.seconds;
+  all["ended_ns"] = report.ended_ns;
+  all["problems"] = report.problems;
+  all["lost"] = report.lost;
+  return all.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+Result<RunReport> parse_report(const std::string& text) {
+  try {
+    auto report = unpack(text);
+    if (!report) return report;
+    const json all = json::parse(text);
+    report->seconds = all.at("seconds");
+    report->ended_ns = all.at("ended_ns");
+    report->problems = all.at("problems").get<std::vector<std::string>>();
+    report->lost = all.at("lost");
+    return report;
+  } catch (const std::exception&) {
+    return Error{"the report of a run is damaged", "does every node have this build of deadheat?"};
+  }
+}
+
 Result<RunReport> Run::finish() {
   auto result = sandbox_.finish();
   if (!result) return result.error();
+  const int64_t ended_ns = real_time_ns();
   if (result->bytes.empty()) {
     RunReport report;
     report.lost = true;
+    report.ended_ns = ended_ns;
     report.trace.timed_out = result->timed_out;
     report.problems = result->problems;
     return report;
@@ -298,6 +325,7 @@ Result<RunReport> Run::finish() {
   auto report = unpack(result->bytes);
   if (!report) return report.error();
   report->problems = std::move(result->problems);
+  report->ended_ns = ended_ns;
   return report;
 }
 

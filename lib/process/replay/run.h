@@ -41,9 +41,14 @@ struct RunReport {
   std::vector<MadeName> made;     // kSerial
   std::vector<BesideEnd> beside;  // as RunSpec::beside; empty: they were not started
   double seconds = 0;
+  int64_t ended_ns = 0;  // by the clock of the machine that it ran on
   std::vector<std::string> problems;
   bool lost = false;  // the sandbox itself died: nothing is known
 };
+
+// A report that crosses machines.
+std::string to_json(const RunReport& report);
+Result<RunReport> parse_report(const std::string& text);
 
 class Run {
  public:

@@ -57,28 +57,69 @@ Result<std::unique_ptr<confirm::Execution>> Campaign::start(confirm::Stage,
   if (jobs_.empty()) return std::unique_ptr<confirm::Execution>();
   const Job job = jobs_.front();
   jobs_.pop_front();
-  const int processor = job.kind == replay::RunKind::kUndisturbed ? -1 : slot.processor;
   const std::string folder = work_ + "/" + std::string(kRun) + std::to_string(number_++);
+  if (options_.elsewhere.runner != nullptr) return start_elsewhere(job, folder);
+  return start_here(job, folder, job.kind == replay::RunKind::kUndisturbed ? -1 : slot.processor);
+}
+
+races::Branch Campaign::branch_of(const Job& job) const {
+  const races::Branch& branch = out_.results[job.result].branch;
+  return job.look == Look::kRecorded ? as_recorded(branch) : branch;
+}
+
+bool Campaign::keeps(const Job& job) const {
+  return job.kind == replay::RunKind::kReplay &&
+         (job.look == Look::kAgain || (job.look == Look::kFirst && options_.depth > 1));
+}
+
+std::string Campaign::recording_of(const Job& job, const std::string& folder) const {
+  return (job.look == Look::kAgain ? out_.results[job.result].folder : folder) + "/recording";
+}
+
+Result<std::unique_ptr<confirm::Execution>> Campaign::start_here(const Job& job,
+                                                                 const std::string& folder,
+                                                                 int processor) {
   auto spec = make_spec(target_, job.kind, folder, processor);
   if (!spec) return spec.error();
   spec->policy = job.policy;
-  if (job.kind == replay::RunKind::kReplay) {
-    const BranchResult& result = out_.results[job.result];
-    spec->branch = job.look == Look::kRecorded ? as_recorded(result.branch) : result.branch;
-    const bool again = job.look == Look::kAgain;
-    if (again || (job.look == Look::kFirst && options_.depth > 1)) {
-      const std::string kept = (again ? result.folder : folder) + "/recording";
-      std::error_code failed;
-      fs::remove_all(kept, failed);
-      auto writer = recording::RecordingWriter::create(kept);
-      if (!writer) return writer.error();
-      spec->writer = std::make_shared<recording::RecordingWriter>(std::move(*writer));
-    }
+  if (job.kind == replay::RunKind::kReplay) spec->branch = branch_of(job);
+  if (keeps(job)) {
+    const std::string kept = recording_of(job, folder);
+    std::error_code failed;
+    fs::remove_all(kept, failed);
+    auto writer = recording::RecordingWriter::create(kept);
+    if (!writer) return writer.error();
+    spec->writer = std::make_shared<recording::RecordingWriter>(std::move(*writer));
   }
   auto run = replay::Run::start(std::move(*spec));
   if (!run) return run.error();
+  return std::unique_ptr<confirm::Execution>(std::make_unique<Here>(job, std::move(*run), folder));
+}
+
+// A worker of the cluster starts this tool again, which carries the order out (run_order.h).
+Result<std::unique_ptr<confirm::Execution>> Campaign::start_elsewhere(const Job& job,
+                                                                      const std::string& folder) {
+  RunOrder order;
+  order.recording = target_.recording->folder();
+  order.folder = folder;
+  order.kind = job.kind;
+  order.policy = job.policy;
+  if (job.kind == replay::RunKind::kReplay) order.branch = branch_of(job);
+  order.keeps = keeps(job);
+  const std::string path = folder + Elsewhere::kOrder;
+  if (const Status written = write_file(path, to_json(order, target_), 0600); !written)
+    return written.error();
+  confirm::ChildRequest request;
+  request.command = options_.elsewhere.command;
+  request.command.push_back(path);
+  request.folder = folder + ".job";
+  std::error_code failed;
+  fs::create_directory(request.folder, failed);
+  if (failed) return errno_error("cannot make", request.folder, failed.value());
+  auto execution = options_.elsewhere.runner->start(request);
+  if (!execution) return execution.error();
   return std::unique_ptr<confirm::Execution>(
-      std::make_unique<Active>(job, std::move(*run), folder));
+      std::make_unique<Elsewhere>(job, std::move(*execution), folder));
 }
 
 Result<std::optional<Campaign::Shown>> Campaign::look_at(const Active& active,
@@ -131,11 +172,10 @@ Status Campaign::finish_reference(Active& active, const replay::RunReport& repor
 }
 
 // Also for runs that were cut off: their sandbox reports that it was lost.
-Status Campaign::finish(confirm::Stage, confirm::Execution& execution, bool) {
+Status Campaign::finish(confirm::Stage, confirm::Execution& execution, bool cut_off) {
   auto& active = static_cast<Active&>(execution);
-  auto report = active.run.finish();
+  auto report = active.report(cut_off);
   if (!report) return report.error();
-  report->seconds = active.clock.used_s();
   return active.job.kind == replay::RunKind::kReplay ? finish_branch(active, *report)
                                                      : finish_reference(active, *report);
 }

@@ -53,7 +53,17 @@ class Campaign : public confirm::Confirmer {
     CheckerWords words;
   };
   class Active;
+  class Here;
+  class Elsewhere;
 
+  Result<std::unique_ptr<confirm::Execution>> start_here(const Job& job, const std::string& folder,
+                                                         int processor);
+  Result<std::unique_ptr<confirm::Execution>> start_elsewhere(const Job& job,
+                                                              const std::string& folder);
+  races::Branch branch_of(const Job& job) const;
+  // Whether its execution is wanted as a recording, and where.
+  bool keeps(const Job& job) const;
+  std::string recording_of(const Job& job, const std::string& folder) const;
   Status run_all(confirm::Stage stage);
   races::Branch as_recorded(const races::Branch& branch) const;
   Status finish_reference(Active& active, const replay::RunReport& report);
@@ -74,7 +84,7 @@ class Campaign : public confirm::Confirmer {
   Status harmful(BranchResult& result, size_t index, bool compared);
   Status benign(BranchResult& result);
   Status forget_folder(BranchResult& result);
-  Status keep_recording(const Active& active, const replay::RunReport& report) const;
+  Status keep_recording(Active& active, const replay::RunReport& report) const;
   Status keep(const BranchResult& result);
   void note_missing_peer(const std::vector<std::string>& peers);
   void forget_unfinished();

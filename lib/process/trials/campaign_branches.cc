@@ -25,19 +25,10 @@ bool is_failed_end(const judge::Difference& one) {
 }  // namespace
 
 // Stores the whole execution as a separate recording, with the original start.
-Status Campaign::keep_recording(const Active& active, const replay::RunReport& report) const {
-  recording::RecordingInfo info = target_.recording->info();
-  info.source = "ptrace";
-  info.started_ns = active.started_ns;
-  info.seconds = report.seconds;
-  info.events = report.trace.events;
-  info.status = report.trace.status;
-  info.signal = report.trace.signal;
-  info.timed_out |= report.trace.timed_out;  // a server is always one, even if we ended it
-  if (const Status kept = active.run.spec().writer->finish(info); !kept) return kept;
-  const BranchResult& result = out_.results[active.job.result];
-  const std::string folder =
-      (active.job.look == Look::kAgain ? result.folder : active.folder) + "/recording/";
+Status Campaign::keep_recording(Active& active, const replay::RunReport& report) const {
+  const std::string kept = recording_of(active.job, active.folder);
+  if (const Status whole = active.keep(target_, report, kept); !whole) return whole;
+  const std::string folder = kept + "/";
   for (const char* const name : {"stdin", "checkpoint", "checkpoint.json"}) {
     std::error_code failed;
     if (fs::exists(target_.recording->folder() + "/" + name, failed))

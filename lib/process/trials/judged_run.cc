@@ -35,11 +35,12 @@ std::vector<std::string> UserCheckers::all() const {
 Result<judge::Outcome> outcome_of(const Target& target, const std::string& folder,
                                   const replay::RunReport& report, int64_t started_ns) {
   const recording::RecordingInfo& info = target.recording->info();
+  const int64_t ended_ns = std::max(report.ended_ns, replay::real_time_ns());
   judge::RunMask mask;
   mask.pids = report.trace.processes;
   mask.times = {{info.started_ns / kSecond_ns,
                  info.started_ns / kSecond_ns + static_cast<int64_t>(info.seconds) + 1},
-                {started_ns / kSecond_ns, replay::real_time_ns() / kSecond_ns + 1}};
+                {started_ns / kSecond_ns, ended_ns / kSecond_ns + 1}};
   mask.lasting = target.lasting;
   auto outcome = judge::read_outcome(folder, mask);
   if (!outcome) return outcome.error();

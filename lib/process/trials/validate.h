@@ -20,6 +20,7 @@
 
 #include "lib/base/time_budget.h"
 #include "lib/confirm/confirmer.h"
+#include "lib/confirm/runner.h"
 #include "lib/process/trials/drawn_names.h"
 #include "lib/process/trials/kept_results.h"
 #include "lib/process/trials/looked_at.h"
@@ -43,6 +44,13 @@ struct BranchResult : KeptResult {
   bool kept = false;   // harmful: its folder has its whole execution
 };
 
+// Where runs are, if not here: machines of a cluster, on which `command` and the path of an order
+// (run_order.h) carries the order out.
+struct Elsewhere {
+  confirm::Runner* runner = nullptr;
+  std::vector<std::string> command;
+};
+
 struct ValidateOptions {
   int undisturbed = 4;
   int depth = 1;             // number of races that are flipped, one after the other
@@ -54,6 +62,7 @@ struct ValidateOptions {
   bool restart = false;      // reuse nothing from an earlier campaign
   std::string tool;          // identifies the build; results of other builds are not reused
   UserCheckers checkers;
+  Elsewhere elsewhere;
   sandbox::SandboxOptions sandbox;
   std::function<void(const confirm::Progress&)> progress;
   std::function<bool()> stopped;  // called often; may be empty
