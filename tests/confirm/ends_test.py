@@ -104,7 +104,7 @@ class Stopped(Case):
                 os.remove(self.path("done"))
                 self.assertEqual(len(self.findings()), 1, out + errors)
                 self.assertIn("Data race on shared", out)
-                self.assertIn("deadheat confirm goes on", errors)
+                self.assertIn("deadheat confirm continues", errors)
 
     def test_nothing_was_found_before_ctrl_c(self):
         self.build("stays", "-DSAFE")

@@ -310,7 +310,7 @@ class OthersAsRoot(Case):
                 done = self.run_tool(*words)
                 self.assertEqual(done.returncode, 2, (words, done.stderr))
                 self.assertIn("is not run with your rights", done.stderr.decode())
-                self.assertIn("copy it to a folder of your own", done.stderr.decode())
+                self.assertIn("copy it to a folder that only you may write", done.stderr.decode())
         self.assertFalse(os.path.exists(mark))
         done = self.run_tool("check", "--checker", self.path("mine", "check.sh"), "--", "/bin/true")
         self.assertNotIn("is not run with your rights", done.stderr.decode())

@@ -16,6 +16,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
 endif()
 if(DEADHEAT_WERROR)
   target_compile_options(deadheat_flags INTERFACE -Werror)
+  if(CMAKE_UNITY_BUILD)
+    # A local name may shadow one of another file that happens to share the unity file: an error only where files are compiled alone (`dev`, `debug`).
+    target_compile_options(deadheat_flags INTERFACE -Wno-error=shadow)
+  endif()
   if(CMAKE_CXX_COMPILER_ID STREQUAL GNU)
     # GCC 12 guesses these after inlining, and how much it inlines depends on what shares a unity file: a new file elsewhere could break
     # the build with a warning about std::vector's insides. They are shown, and stop nothing; the sanitizers' builds look for the real thing.

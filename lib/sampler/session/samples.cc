@@ -41,7 +41,7 @@ bool Samples::fill_access(const Instruction& instruction, const Event& event, Si
 
 // Registers watch at most 32 bytes of a copy: a random part each time.
 bool Samples::fill_copy(const CopyFunction& function, const Event& event, Side& held) {
-  constexpr uint64_t kMost = Backend::kRegisters * 8;
+  constexpr uint64_t kMostHeld = Backend::kRegisters * 8;
   CopiedBytes bytes = CopyCalls::written(event.registers);
   const CopiedBytes source = CopyCalls::read_by(event.registers);
   const bool own = backend_.on_stack(event.registers, bytes.address);
@@ -51,9 +51,9 @@ bool Samples::fill_copy(const CopyFunction& function, const Event& event, Side& 
   if (bytes.size == 0 || bytes.address > UINT64_MAX - bytes.size) return false;
   const uint64_t first = (bytes.address + 7) / 8 * 8, end = bytes.address + bytes.size;
   held.address = bytes.address;
-  if (bytes.size > kMost && end - first >= kMost)
-    held.address = first + random_.below((end - first - kMost) / 8 + 1) * 8;
-  held.size = static_cast<uint32_t>(std::min(kMost, end - held.address));
+  if (bytes.size > kMostHeld && end - first >= kMostHeld)
+    held.address = first + random_.below((end - first - kMostHeld) / 8 + 1) * 8;
+  held.size = static_cast<uint32_t>(std::min(kMostHeld, end - held.address));
   unwatched_bytes_ += bytes.size - held.size;
   held.writes = bytes.writes;
   held.reads = !bytes.writes;
