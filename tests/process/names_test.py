@@ -22,7 +22,7 @@ NAMES = {
     "file=$(mktemp /tmp/backup-XXXXXX.tar)": "/tmp/backup-*.tar",
     "file=$(mktemp -d)/list": "/tmp/tmp.*/list",
     "file=$(mktemp -u /tmp/now-XXXXXX).txt": "/tmp/now-*.txt",
-    "file=$(python3 -c 'import tempfile; print(tempfile.mkstemp(suffix=\".db\")[1])')": "/tmp/tmp*.db",
+    "file=$(/usr/bin/python3 -c 'import tempfile; print(tempfile.mkstemp(suffix=\".db\")[1])')": "/tmp/tmp*.db",
     "file=/tmp/log-$(date +%Y%m%d-%H%M%S).$$.$RANDOM.out": "/tmp/log-*-*.*.*.out",
 }
 
