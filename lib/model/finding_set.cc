@@ -77,9 +77,10 @@ void add_code_keys(const Candidate& candidate, const Role& role, Use use,
   const Site& site = role.site;
   if (site.file.empty() || site.line == 0) return;
   const std::string_view file = basename_of(site.file);
-  const std::string function = normalize_function(site.function).name;
+  const bool known = !names_no_function(site.function);
+  const std::string function = known ? normalize_function(site.function).name : "";
   add_on_line(key_of(kLine, candidate, role).add(file).add(site.line), site, function, use, keys);
-  if (site.function_line == 0 || site.line < site.function_line || site.function.empty()) return;
+  if (site.function_line == 0 || site.line < site.function_line || !known) return;
   add_on_line(
       key_of(kOffset, candidate, role).add(file).add(uint64_t{site.line - site.function_line}),
       site, function, use, keys);

@@ -27,6 +27,10 @@ struct FunctionName {
 // plain nested names (_ZN4bank4moveEi); this is not a full demangler.
 FunctionName normalize_function(std::string_view function);
 
+// Whether it is clang's name of an OpenMP region that was made a function, ".omp_outlined..1": it
+// does not say in which function the region is (gcc's does: "main._omp_fn.1").
+bool names_no_function(std::string_view function);
+
 // Removes white space and comments from a source line, so that reformatting does not change it.
 std::string normalize_text(std::string_view text);
 

@@ -299,6 +299,10 @@ class Scan {
 
 }  // namespace
 
+bool names_no_function(std::string_view function) {
+  return function.empty() || function.starts_with(".omp_");
+}
+
 FunctionName normalize_function(std::string_view function) {
   function = strip_clones(function.substr(0, kLongestName));
   if (function.empty()) return {};

@@ -92,7 +92,7 @@ struct FunctionHint {
 
 FunctionHint compare_functions(std::string_view raw_a, std::string_view raw_b) {
   FunctionHint hint;
-  if (raw_a.empty() || raw_b.empty()) return hint;
+  if (names_no_function(raw_a) || names_no_function(raw_b)) return hint;
   if (raw_a == raw_b) return FunctionHint{Hint::kEqual, false, false, true};
   const FunctionName a = normalize_function(raw_a), b = normalize_function(raw_b);
   if (a.name == b.name) {
