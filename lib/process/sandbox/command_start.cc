@@ -17,6 +17,7 @@
 
 #include "lib/process/sandbox/call_filter.h"
 #include "lib/process/sandbox/capabilities.h"
+#include "lib/process/sandbox/limits.h"
 
 namespace deadheat::process::sandbox {
 namespace {
@@ -39,25 +40,17 @@ void set_streams(const Command& command) {
     if (from[i] < 0 || ::dup2(from[i], i) < 0) ::_exit(kNotExecutable);
 }
 
-void lower(__rlimit_resource what, uint64_t most) {
-  rlimit limit = {};
-  ::getrlimit(what, &limit);
-  if (limit.rlim_max > most) limit.rlim_max = most;  // "no limit" is the largest number
-  limit.rlim_cur = limit.rlim_max;
-  ::setrlimit(what, &limit);
-}
-
 void set_limits(const CommandBounds& bounds) {
   // A size of 1 means: no core file, and none for the machine's handler either (0 would still
   // invoke that).
   const rlimit no_core = {1, 1};
   ::setrlimit(RLIMIT_CORE, &no_core);
   // Its output goes to files outside of the sandbox, where one call could take the whole disk.
-  if (bounds.most_file_bytes != 0) lower(RLIMIT_FSIZE, bounds.most_file_bytes);
+  if (bounds.most_file_bytes != 0) lower_limit(RLIMIT_FSIZE, bounds.most_file_bytes);
   if (!bounds.ordinary_priority) return;
   constexpr uint64_t kNiceZero = 20;
-  lower(RLIMIT_RTPRIO, 0);
-  lower(RLIMIT_NICE, kNiceZero);
+  lower_limit(RLIMIT_RTPRIO, 0);
+  lower_limit(RLIMIT_NICE, kNiceZero);
   const int policy = ::sched_getscheduler(0) & ~SCHED_RESET_ON_FORK;
   const sched_param plain = {};
   if (policy != SCHED_BATCH && policy != SCHED_IDLE) ::sched_setscheduler(0, SCHED_OTHER, &plain);

@@ -58,16 +58,15 @@ uint64_t half_of_memory() {
                                  : static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) / 2;
 }
 
-// Never raises the caller's limit.
-bool lower(__rlimit_resource what, uint64_t most) {
+}  // namespace
+
+bool lower_limit(__rlimit_resource what, uint64_t most) {
   rlimit limit = {};
   ::getrlimit(what, &limit);
-  if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
+  if (limit.rlim_max > most) limit.rlim_max = most;  // "no limit" is the largest number
   limit.rlim_cur = limit.rlim_max;
   return ::setrlimit(what, &limit) == 0;
 }
-
-}  // namespace
 
 ControlGroup::ControlGroup(std::string_view controller) {
   const std::string parent = own_group(controller);
@@ -134,10 +133,10 @@ ResourceLimits::ResourceLimits(const Bounds& bounds, bool user_namespace)
 bool ResourceLimits::apply() const {
   const bool in_first = processes_.enter(), in_second = memory_.enter();
   const bool bounded = counts_memory_ && (memory_.valid() ? in_second : in_first);
-  if (!bounded && bounds_.memory != 0) lower(RLIMIT_DATA, bounds_.memory);
+  if (!bounded && bounds_.memory != 0) lower_limit(RLIMIT_DATA, bounds_.memory);
   if (bounds_.processes == 0 || (in_first && counts_processes_)) return true;
   // Since Linux 5.14 a user namespace has its own count of a user's processes.
-  return user_namespace_ && lower(RLIMIT_NPROC, bounds_.processes);
+  return user_namespace_ && lower_limit(RLIMIT_NPROC, bounds_.processes);
 }
 
 bool ResourceLimits::processes_reached() const {

@@ -5,6 +5,8 @@
 // group, otherwise per process (RLIMIT_DATA), which several processes together can exceed.
 #pragma once
 
+#include <sys/resource.h>
+
 #include <cstdint>
 #include <string>
 
@@ -16,6 +18,9 @@ struct Bounds {
   uint32_t processes = 0;  // 0: none
   uint64_t memory = 0;     // bytes; 0: half of the machine's
 };
+
+// Soft and hard limit of the caller, never above its present hard limit. False: the kernel refused.
+bool lower_limit(__rlimit_resource what, uint64_t most);
 
 // A control group created below the caller's own. It is removed with the object; the next tool
 // removes one that a killed tool left behind.
