@@ -81,7 +81,7 @@ class Case(unittest.TestCase):
         return {**clean, "FAKE_MODE": mode, "TMPDIR": self.folder}
 
     def run_tool(self, *words, mode="race"):
-        return subprocess.run([self.tool, *words], capture_output=True, text=True, check=False, timeout=100,
+        return subprocess.run([self.tool, *words], capture_output=True, text=True, check=False, timeout=280,
                               env=self.environment(mode), cwd=self.folder)
 
     def confirm(self, *words, mode="race"):

@@ -104,7 +104,7 @@ class Robust(unittest.TestCase):
     def test_main_ends_the_process_early(self):
         self.assertEqual(self.check("unjoined"), (66, {("late = 1", "late = 2")}))
         done = subprocess.run([TOOL, "replay", "--follow", "deadheat-check/findings.json"], capture_output=True, text=True, check=False,
-                              timeout=100, cwd=self.folder, stdin=subprocess.DEVNULL)
+                              timeout=280, cwd=self.folder, stdin=subprocess.DEVNULL)
         self.assertRegex(done.stderr, "all [0-9,]+ decisions are the same", done)
 
     def test_endless_output(self):
@@ -124,7 +124,7 @@ class Robust(unittest.TestCase):
         self.assertEqual(self.check("events"), (66, {("++served", "++served")}))
         self.assertFalse([e for one in self.findings for e in one["evidence"] if e.get("consequence")])  # none hung
         done = subprocess.run([TOOL, "replay", "deadheat-check/findings.json"], capture_output=True, text=True, check=False,
-                              timeout=100, cwd=self.folder, stdin=subprocess.DEVNULL)
+                              timeout=280, cwd=self.folder, stdin=subprocess.DEVNULL)
         self.assertRegex(done.stderr, "all [0-9,]+ decisions are the same", done)
 
 

@@ -56,7 +56,7 @@ class Case(unittest.TestCase):
         return {**clean, "FAKE_RAW": raw, "TMPDIR": self.folder}
 
     def run_tool(self, *words, raw=START + MODULE + END, **more):
-        return subprocess.run([self.tool, *words], capture_output=True, text=True, check=False, timeout=60,
+        return subprocess.run([self.tool, *words], capture_output=True, text=True, check=False, timeout=280,
                               env=self.environment(raw), cwd=self.folder, **more)
 
 
@@ -88,7 +88,7 @@ class Run(Case):
             file.write("race:/none/p\n")
         environment = {**self.environment(START + MODULE + RACE + END), "TSAN_OPTIONS": f"verbosity=0:suppressions={path}"}
         done = subprocess.run([self.tool, "run", "--", self.program], capture_output=True, text=True, check=False,
-                              timeout=60, env=environment, cwd=self.folder)
+                              timeout=280, env=environment, cwd=self.folder)
         self.assertEqual(done.returncode, 0, done)
         self.assertIn("1 suppressed", done.stderr)
 
@@ -139,7 +139,7 @@ class Run(Case):
                                  env=self.environment(START + MODULE + RACE + END))
         self.assertEqual(child.stdout.readline(), "x\n")  # it runs
         child.send_signal(signal.SIGINT)
-        _, errors = child.communicate(timeout=60)
+        _, errors = child.communicate(timeout=280)
         self.assertEqual(child.returncode, 66, errors)
         self.assertIn("1 race", errors)
 

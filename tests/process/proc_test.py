@@ -63,7 +63,7 @@ class Record(Case):
         several = 4
         started = [subprocess.Popen([self.deadheat, "proc", "record", "--", "true"], cwd=self.folder, stdin=subprocess.DEVNULL,
                                     stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) for _ in range(several)]
-        said = [one.communicate(timeout=120)[1] for one in started]
+        said = [one.communicate(timeout=280)[1] for one in started]
         if all(one.returncode == 77 for one in started):
             self.skipTest(said[0].strip())
         self.assertEqual([one.returncode for one in started], [0] * several, said)

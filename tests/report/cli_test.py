@@ -14,7 +14,7 @@ failed = []
 
 def run(*arguments, **environment):
     clean = {k: v for k, v in os.environ.items() if k not in ("GITHUB_ACTIONS", "NO_COLOR", "DEADHEAT_OPTIONS")}
-    return subprocess.run([deadheat, "report", *arguments], cwd=folder, capture_output=True, text=True, timeout=60,
+    return subprocess.run([deadheat, "report", *arguments], cwd=folder, capture_output=True, text=True, timeout=280,
                           env={**clean, **environment}, check=False)
 
 

@@ -71,7 +71,7 @@ def chromium(page, size, *extra):
             [program, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking",
              "--disable-component-update", "--disable-sync", "--hide-scrollbars", "--disable-dev-shm-usage",
              f"--user-data-dir={profile}", f"--window-size={size}", "--enable-logging=stderr", *extra, page.resolve().as_uri()],
-            capture_output=True, timeout=120, check=False)
+            capture_output=True, timeout=280, check=False)
     console = re.findall(rb"CONSOLE[^\n]*", done.stderr)
     return done.stdout.decode("utf-8", "replace"), console
 

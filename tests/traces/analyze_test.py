@@ -20,7 +20,7 @@ CHUNK = struct.Struct("<IHHIIQIIIIQQIIQQQQII")  # dht_chunk_header
 
 
 def run(*arguments, stdin=None):
-    done = subprocess.run([deadheat, *arguments], input=stdin, capture_output=True, timeout=60)
+    done = subprocess.run([deadheat, *arguments], input=stdin, capture_output=True, timeout=280)
     return done.stdout.decode() + done.stderr.decode()
 
 

@@ -18,7 +18,7 @@ failures = 0
 
 
 def run(*arguments, stdin=None):
-    done = subprocess.run([deadheat, "trace", *map(str, arguments)], input=stdin, capture_output=True, timeout=60)
+    done = subprocess.run([deadheat, "trace", *map(str, arguments)], input=stdin, capture_output=True, timeout=280)
     return done.returncode, done.stdout.decode(errors="replace"), done.stderr.decode(errors="replace")
 
 

@@ -298,7 +298,7 @@ class Watch(Watching):
     def test_no_permission(self):
         process = self.start("RACE")
         run = subprocess.run(["setpriv", "--reuid=65534", "--clear-groups", "--inh-caps=-all", TOOL, "watch", "-p",
-                              str(process.pid)], capture_output=True, text=True, check=False, timeout=60)
+                              str(process.pid)], capture_output=True, text=True, check=False, timeout=280)
         if run.returncode == 126 or "cannot execute" in run.stderr.lower():
             self.skipTest("another user cannot run the tool from where it lies")
         self.one_line(run, 77, "no permission")

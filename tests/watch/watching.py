@@ -54,7 +54,7 @@ class Watching(unittest.TestCase):
 
     def end(self, process):
         """Closing its input ends it; it must say that all went well."""
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=280)
         self.assertEqual(process.returncode, 0, output)
         return output
 

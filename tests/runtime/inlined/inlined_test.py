@@ -22,7 +22,7 @@ class Inlined(unittest.TestCase):
         self.addCleanup(shutil.rmtree, self.folder)
 
     def call(self, *command, expected=0):
-        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=120,
+        done = subprocess.run(command, cwd=self.folder, capture_output=True, text=True, check=False, timeout=280,
                               env={**os.environ, "DEADHEAT_CC": "clang-19"})
         self.assertEqual(done.returncode, expected, done)
         return done

@@ -33,7 +33,7 @@ class Interface(unittest.TestCase):
 
     def run_in(self, command, **kwargs):
         return subprocess.run(command, cwd=self.work, env={**self.env, **kwargs.pop("env", {})}, capture_output=True,
-                              text=True, timeout=120, **kwargs)
+                              text=True, timeout=280, **kwargs)
 
     def ok(self, *command, **kwargs):
         done = self.run_in(command, **kwargs)

@@ -25,14 +25,14 @@ class Losses(unittest.TestCase):
     def build(self, name, *flags):
         program = os.path.join(self.work, name)
         subprocess.run([WRAPPER, "-O1", "-g", *flags, os.path.join(HERE, name + ".c"), "-o", program, "-lpthread"],
-                       env=self.env, check=True, timeout=60)
+                       env=self.env, check=True, timeout=280)
         return program
 
     def run_program(self, program):
         """The exit status, and the counters of findings.json that are not zero."""
         findings = os.path.join(self.work, "findings.json")
         done = subprocess.run([DEADHEAT, "run", "--findings", findings, "--", program], env=self.env, capture_output=True,
-                              text=True, timeout=60)
+                              text=True, timeout=280)
         with open(findings, encoding="utf-8") as file:
             origin = json.load(file)["origins"][0]
         return done, {one["name"]: one for one in origin["counters"] if one["value"] > 0}
@@ -45,7 +45,7 @@ class Losses(unittest.TestCase):
         if os.path.exists(raw):
             os.remove(raw)
         library = os.path.join(os.path.dirname(DEADHEAT), "../lib/deadheat/schedule")
-        subprocess.run([program, *arguments], timeout=60, capture_output=True, env={
+        subprocess.run([program, *arguments], timeout=280, capture_output=True, env={
             **self.env, "LD_LIBRARY_PATH": library, "DEADHEAT_OPTIONS": f"trial_path='{request}':raw_path='{raw}'"})
         with open(raw, encoding="utf-8") as file:
             found = [json.loads(line) for line in file]

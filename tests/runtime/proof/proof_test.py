@@ -28,7 +28,7 @@ class Proof(unittest.TestCase):
     def ok(self, *command, allowed=(0,)):
         env = {**os.environ, "DEADHEAT_CC": self.compiler}
         env.pop("DEADHEAT_OPTIONS", None)
-        done = subprocess.run(command, cwd=self.work, env=env, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, cwd=self.work, env=env, capture_output=True, text=True, timeout=280, check=False)
         self.assertIn(done.returncode, allowed, f"{command}\n{done.stdout}{done.stderr}")
 
     def build(self, source, *more):

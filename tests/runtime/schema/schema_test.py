@@ -72,7 +72,7 @@ class Schema(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.work)
         cls.program = os.path.join(cls.work, "ways")
         subprocess.run([WRAPPER, "-O1", "-g", os.path.join(HERE, "ways.c"), "-o", cls.program, "-lpthread"],
-                       env={**os.environ, "DEADHEAT_CC": "gcc"}, check=True, timeout=60)
+                       env={**os.environ, "DEADHEAT_CC": "gcc"}, check=True, timeout=280)
 
     def lines(self, way, *trial):
         raw, request = os.path.join(self.work, "raw"), os.path.join(self.work, "trial")
@@ -84,7 +84,7 @@ class Schema(unittest.TestCase):
                 file.write("\n".join(("deadheat-trial 1", *trial)) + "\n")
             options += f":trial_path='{request}'"
             env["LD_LIBRARY_PATH"] = os.path.dirname(LIBRARY)
-        subprocess.run([self.program, way], env={**env, "DEADHEAT_OPTIONS": options}, capture_output=True, timeout=60)
+        subprocess.run([self.program, way], env={**env, "DEADHEAT_OPTIONS": options}, capture_output=True, timeout=280)
         with open(raw, encoding="utf-8") as file:
             return [json.loads(line) for line in file]
 
