@@ -26,7 +26,7 @@ struct Slot {
 };
 
 struct Progress {
-  uint64_t candidates = 0, decided = 0, confirmed = 0, harmful = 0, diverged = 0, gone = 0;
+  uint64_t candidates = 0, decided = 0, true_races = 0, harmful = 0, diverged = 0, gone = 0;
   uint64_t trials = 0;       // in this run
   uint64_t trials_left = 0;  // upper bound; 0: unknown
   double seconds = 0;

@@ -175,7 +175,7 @@ void ScheduleConfirmer::describe(confirm::Progress& progress) const {
         model::count_trials(file_.findings[attempt.finding], "schedule", key_);
     progress.decided += attempt.decided ? 1 : 0;
     progress.gone += attempt.gone ? 1 : 0;
-    progress.confirmed += count.races > 0 ? 1 : 0;
+    progress.true_races += count.races > 0 ? 1 : 0;
     progress.harmful +=
         count.races > 0 && verdict.consequence.kind != ConsequenceKind::kNone ? 1 : 0;
     if (!attempt.decided)

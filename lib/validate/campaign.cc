@@ -263,11 +263,11 @@ void Campaign::fill(Outcome& outcome) const {
   progress.trials = attempts_;
   progress.seconds = options_->time.used_s();
   progress.gone = gone_ + elsewhere_;
-  progress.decided = progress.confirmed = progress.harmful = 0;
+  progress.decided = progress.true_races = progress.harmful = 0;
   for (const Tried& tried : courses_) {
     const model::Verdict verdict = model::fold(file_->findings[tried.finding]);
     progress.decided += tried.course.enough() ? 1 : 0;
-    progress.confirmed += tried.course.raced() ? 1 : 0;
+    progress.true_races += tried.course.raced() ? 1 : 0;
     progress.harmful += verdict.consequence.kind != model::ConsequenceKind::kNone ? 1 : 0;
   }
   outcome.counters = {
