@@ -23,7 +23,7 @@ enum class EdgeKind : uint8_t {
 };
 
 struct StoryProcess {
-  uint64_t number = 0;       // as seen in the execution
+  uint64_t number = 0;       // as in the recorded execution, also in the failed one
   uint64_t parent = 0;       // its number; 0: not known. The parent need not be in the story.
   std::string command = {};  // as one would type it in a shell
   friend bool operator==(const StoryProcess&, const StoryProcess&) = default;

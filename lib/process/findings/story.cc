@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
 #include <set>
 #include <string_view>
@@ -299,6 +300,37 @@ model::Story rearranged(const recording::Recording& recording, const effects::Mo
   return story;
 }
 
+const effects::Task* same_task(const effects::Task& task, const effects::Model& other) {
+  const auto found = std::find_if(other.tasks.begin(), other.tasks.end(),
+                                  [&](const effects::Task& one) { return one.path == task.path; });
+  return found == other.tasks.end() ? nullptr : &*found;
+}
+
+// Gives the processes the numbers that they have in the recording, so that a reader finds them
+// again. The system gives numbers in the order of all forks, which another order may change.
+void use_recorded_numbers(const effects::Model& failed, const effects::Model& recorded,
+                          model::Story& story) {
+  std::map<uint64_t, uint64_t> number_of;
+  for (const effects::Task& task : failed.tasks)
+    if (const effects::Task* same = same_task(task, recorded))
+      number_of[static_cast<uint64_t>(task.id)] = static_cast<uint64_t>(same->id);
+  const auto recorded_number = [&](uint64_t number) {
+    const auto found = number_of.find(number);
+    return found == number_of.end() ? number : found->second;
+  };
+  for (model::StoryProcess& process : story.processes) {
+    process.number = recorded_number(process.number);
+    process.parent = recorded_number(process.parent);
+  }
+  for (model::StoryCall& call : story.calls) {
+    if (!call.what.starts_with("fork(") && !call.what.starts_with("wait")) continue;
+    const size_t digits = std::min(call.result.find_first_not_of("0123456789"), call.result.size());
+    uint64_t number = 0;
+    if (std::from_chars(call.result.data(), call.result.data() + digits, number).ec == std::errc())
+      call.result.replace(0, digits, std::to_string(recorded_number(number)));
+  }
+}
+
 }  // namespace
 
 model::Story tell_story(const recording::Recording& recording, const effects::Model& model,
@@ -321,14 +353,18 @@ uint32_t same_call(const recording::Recording& recording, const effects::Model& 
                    const effects::Model& other_model) {
   const recording::Event& wanted = recording.events()[model.nodes[node].event];
   const CallKey names = names_of(wanted);
-  const auto matches = [&](const recording::Event& event) {
-    return event.head().task == wanted.head().task && event.head().kind == wanted.head().kind &&
+  const effects::Task& task = model.tasks[model.nodes[node].task];
+  const effects::Task* there = same_task(task, other_model);
+  if (there == nullptr) return ~0u;
+  const auto matches = [&](const recording::Event& event, int32_t id) {
+    return event.head().task == id && event.head().kind == wanted.head().kind &&
            event.head().number == wanted.head().number && names_of(event) == names;
   };
   size_t before = 0;
-  for (uint32_t i = 0; i < model.nodes[node].event; i++) before += matches(recording.events()[i]);
+  for (uint32_t i = 0; i < model.nodes[node].event; i++)
+    before += matches(recording.events()[i], task.id);
   for (uint32_t i = 0; i < other.events().size(); i++) {
-    if (!matches(other.events()[i]) || before-- > 0) continue;
+    if (!matches(other.events()[i], there->id) || before-- > 0) continue;
     for (uint32_t n = 0; n < other_model.nodes.size(); n++)
       if (other_model.nodes[n].event == i) return n;
     return ~0u;
@@ -338,19 +374,27 @@ uint32_t same_call(const recording::Recording& recording, const effects::Model& 
 
 model::Story tell_failed_story(const recording::Recording& recording, const effects::Model& model,
                                const races::ProcessRace& race, const races::Branch& branch,
-                               const std::string& folder) {
-  auto failed = recording::Recording::open(folder);
-  if (!failed) return rearranged(recording, model, race, branch);
-  auto failed_model = effects::build_model(*failed);
+                               const recording::Recording& failed) {
+  auto failed_model = effects::build_model(failed);
   if (!failed_model) return rearranged(recording, model, race, branch);
   std::vector<uint32_t> anchors;
   for (const uint32_t anchor : branch.order) {
-    const uint32_t found = same_call(recording, model, anchor, *failed, *failed_model);
+    const uint32_t found = same_call(recording, model, anchor, failed, *failed_model);
     if (found != ~0u) anchors.push_back(found);
   }
   if (anchors.empty()) return rearranged(recording, model, race, branch);
   const uint32_t object = shared_object(*failed_model, anchors, model.objects[race.object]);
-  return tell_story(*failed, *failed_model, anchors, object);
+  model::Story story = tell_story(failed, *failed_model, anchors, object);
+  use_recorded_numbers(*failed_model, model, story);
+  return story;
+}
+
+model::Story tell_failed_story(const recording::Recording& recording, const effects::Model& model,
+                               const races::ProcessRace& race, const races::Branch& branch,
+                               const std::string& folder) {
+  auto failed = recording::Recording::open(folder);
+  if (!failed) return rearranged(recording, model, race, branch);
+  return tell_failed_story(recording, model, race, branch, *failed);
 }
 
 }  // namespace deadheat::process::findings

@@ -112,6 +112,55 @@ TEST(Story, TheSameCallIsFoundInTheOtherOrder) {
   EXPECT_EQ(same_call(e.recording, e.model, e.node(jobs.made), none.recording, none.model), ~0u);
 }
 
+// The second job's child is created first in the other run, so the two have each other's numbers.
+TEST(Story, TheSameCallIsFoundAlthoughProcessesHaveOtherNumbers) {
+  testing::EventScript script, other;
+  for (testing::EventScript* one : {&script, &other}) {
+    one->exec(1, "/bin/sh");
+    one->fork(1, 2);
+    one->fork(1, 3);
+  }
+  script.fork(2, 4);
+  script.fork(3, 5);
+  script.open(4, "/status", O_CREAT | O_TRUNC, 3);
+  const uint32_t wanted = script.open(5, "/status", O_CREAT | O_TRUNC, 3);
+  other.fork(3, 4);
+  other.fork(2, 5);
+  const uint32_t found = other.open(4, "/status", O_CREAT | O_TRUNC, 3);
+  other.open(5, "/status", O_CREAT | O_TRUNC, 3);
+  const testing::Examined e(script), failed(other);
+  EXPECT_EQ(same_call(e.recording, e.model, e.node(wanted), failed.recording, failed.model),
+            failed.node(found));
+}
+
+TEST(Story, AProcessHasOneNumberInBothOrders) {
+  testing::EventScript script, other;
+  for (testing::EventScript* one : {&script, &other}) {
+    one->exec(1, "/bin/sh");
+    one->fork(1, 2);
+    one->fork(1, 3);
+  }
+  script.fork(2, 4);
+  script.fork(3, 5);
+  const uint32_t first = script.open(4, "/status", O_CREAT | O_TRUNC, 3);
+  const uint32_t second = script.open(5, "/status", O_CREAT | O_TRUNC, 3);
+  other.fork(3, 4);
+  other.fork(2, 5);
+  other.open(4, "/status", O_CREAT | O_TRUNC, 3);
+  other.open(5, "/status", O_CREAT | O_TRUNC, 3);
+  const testing::Examined e(script), failed(other);
+  races::ProcessRace race;
+  race.anchors = {e.node(first), e.node(second)};
+  const std::vector<races::Branch> branches = races::make_branches(e.model, e.graph, race, 0);
+  ASSERT_EQ(branches.size(), 1U);
+  const Story story =
+      tell_failed_story(e.recording, e.model, race, branches[0], failed.recording);
+  std::vector<std::string> told;
+  for (const model::StoryCall& call : story.calls)
+    if (call.racing) told.push_back(std::to_string(story.processes[call.process].number));
+  EXPECT_EQ(told, (std::vector<std::string>{"5", "4"}));
+}
+
 TEST(Story, WithoutAFailingRecordingTheCallsAreRearranged) {
   const Jobs jobs;
   const testing::Examined e(jobs.script);
