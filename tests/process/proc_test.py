@@ -98,6 +98,17 @@ class Record(Case):
 class Replay(Case):
     SCRIPT = "for i in 1 2 3; do (echo $i; ls / | wc -l) > f$i & done; wait; cat f1 f2 f3"
 
+    def test_a_child_that_wants_no_tracer_is_recorded(self):
+        """CLONE_UNTRACED: such a child would be a process that no event tells of."""
+        clone = ("import ctypes, os, signal\n"
+                 "child = ctypes.CDLL(None).syscall(56, 0x00800000 | signal.SIGCHLD, 0, 0, 0, 0)\n"
+                 "if child == 0: open('made', 'w').close(); os._exit(5)\n"
+                 "assert os.waitpid(child, 0)[1] == 5 << 8\n")
+        done = self.or_skip(self.proc("record", "-o", "rec", "--", "/usr/bin/python3", "-c", clone))
+        self.assertEqual(done.returncode, 0, done.stderr + self.read("rec", "err"))
+        self.assertTrue(any("made" in names for _, _, names in os.walk(self.path("rec", "upper"))))
+        self.assertEqual(self.proc("replay", "rec").returncode, 0)
+
     def test_an_unchanged_recording_is_reproduced(self):
         self.record(f"mkdir {self.folder}/w; cd {self.folder}/w; {self.SCRIPT}")
         for _ in range(3):
