@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <filesystem>
 #include <memory>
@@ -20,6 +21,7 @@
 #include "lib/base/printable.h"
 #include "lib/base/shell_words.h"
 #include "lib/base/text.h"
+#include "lib/base/trust.h"
 #include "lib/process/findings/findings.h"
 #include "lib/process/recording/recording_check.h"
 #include "lib/process/sources/bpf/bpf_source.h"
@@ -29,21 +31,50 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace process;
+using namespace std::string_literals;
 
-// A default folder for a recording that the user did not name. It is created here, so that two
-// commands in the same second never choose the same one; `record` reports a failure to create it.
-std::string claim_default_folder() {
+// Makes a folder of a new name. Two commands in the same second never choose the same one; `record`
+// reports a failure to create it.
+std::string claim_new_folder(const std::string& parent) {
   char name[64];
   const std::time_t now = std::time(nullptr);
   std::tm local{};
   ::localtime_r(&now, &local);
   std::strftime(name, sizeof name, "deadheat-proc-%Y%m%d-%H%M%S", &local);
   constexpr int kMostInASecond = 1000;
-  std::string folder = name;
+  std::string folder = parent + name;
   for (int i = 2; ::mkdir(folder.c_str(), S_IRWXU) != 0 && errno == EEXIST && i < kMostInASecond;
        i++)
-    folder = std::string(name) + "-" + std::to_string(i);
+    folder = parent + name + "-" + std::to_string(i);
   return folder;
+}
+
+// A default folder for a recording that the user did not name: here, unless another user could
+// replace it here, as in a shared folder. Such a recording would not be run afterwards.
+std::string claim_default_folder() {
+  std::string folder = claim_new_folder("");
+  const std::string why = ::access(folder.c_str(), F_OK) == 0 ? distrust(folder) : "";
+  if (why.empty()) return folder;
+  const char* base = std::getenv("TMPDIR");
+  std::string other = claim_new_folder(base == nullptr || base[0] != '/' ? "/tmp/" : base + "/"s);
+  if (::access(other.c_str(), F_OK) != 0 || !distrust(other).empty()) {
+    ::rmdir(other.c_str());
+    return folder;  // no better place: it is recorded, and can be copied
+  }
+  ::rmdir(folder.c_str());
+  say("the recording is %s: one here %s\n", other.c_str(), why.c_str());
+  return other;
+}
+
+// A recording that would not be run is not made. The folder is made here: its place decides.
+Status claim_folder(const std::string& folder) {
+  const bool made = ::mkdir(folder.c_str(), S_IRWXU) == 0;
+  if (!made && errno != EEXIST) return Ok{};  // `record` says what is wrong
+  const std::string why = distrust(folder);
+  if (why.empty()) return Ok{};
+  if (made) ::rmdir(folder.c_str());
+  return Error{folder + " " + why + ": a recording there is not run, since that writes into it",
+               "name a folder that only you may write, or none"};
 }
 
 std::string how_it_ended(const recording::RecordingInfo& info) {
@@ -254,7 +285,10 @@ int run_check(ProcArguments& arguments) {
   const bool beside = !arguments.beside.empty();
   if (beside && arguments.timeout_s <= 0)
     return fail({"--checker-beside needs --timeout SECONDS: how long a server is recorded", ""});
-  if (arguments.recording.empty()) arguments.recording = claim_default_folder();
+  if (arguments.recording.empty())
+    arguments.recording = claim_default_folder();
+  else if (const Status good = claim_folder(arguments.recording); !good)
+    return fail(good.error());
   auto info = record_clean(arguments);
   if (!info) return fail_unrecorded(arguments.recording, info.error());
   if (info->status != 0 || info->signal != 0) {

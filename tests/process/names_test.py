@@ -33,7 +33,7 @@ class Names(ProcessCase):
             with self.subTest(drawn):
                 ids = set()
                 for _ in range(RUNS):
-                    done = self.or_skip(self.proc("check", "--verbose", "--time", "60", "--undisturbed", "1", "--branches", "12", "--findings", "f.json", "--",
+                    done = self.or_skip(self.proc("check", "--verbose", "--time", "150", "--undisturbed", "1", "--branches", "12", "--findings", "f.json", "--",
                                                   "bash", "-c", RACY % drawn))
                     self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
                     with open(self.path("f.json"), encoding="utf-8") as file:

@@ -95,8 +95,58 @@ class Record(Case):
         self.assertEqual(done.returncode, 124, done.stderr)
 
 
+class SharedFolder(Case):
+    """Where another user could replace a recording, none is made that would not be run afterwards."""
+
+    def setUp(self):
+        super().setUp()
+        os.mkdir(self.path("shared"))
+        os.chmod(self.path("shared"), 0o777)
+        os.mkdir(self.path("own"), 0o700)
+
+    def in_shared(self, *words):
+        return self.or_skip(subprocess.run(self.command(*words), cwd=self.path("shared"), env=dict(os.environ, TMPDIR=self.path("own")),
+                                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False))
+
+    def test_a_check_there_keeps_its_recording_elsewhere(self):
+        done = self.in_shared("check", "--time", "30", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("where others may write", done.stderr)
+        self.assertEqual(os.listdir(self.path("shared")), [])
+        self.assertEqual(len(os.listdir(self.path("own"))), 1)
+        done = self.in_shared("record", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(os.listdir(self.path("own"))), 2)
+
+    def test_a_folder_there_is_refused_before_anything_runs(self):
+        done = self.in_shared("check", "--keep", "rec", "--", "touch", "ran")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertNotIn("recorded", done.stderr)
+        self.assertEqual(os.listdir(self.path("shared")), [])
+
+    def test_that_of_another_user_counts_too(self):
+        if os.geteuid() != 0:
+            self.skipTest("only root can give folders away")
+        os.chmod(self.path("shared"), 0o755)
+        os.chown(self.path("shared"), 54321, 54321)
+        done = self.in_shared("check", "--time", "30", "--", "true")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(os.listdir(self.path("own"))), 1)
+
+
 class Replay(Case):
     SCRIPT = "for i in 1 2 3; do (echo $i; ls / | wc -l) > f$i & done; wait; cat f1 f2 f3"
+
+    def test_a_child_that_wants_no_tracer_is_recorded(self):
+        """CLONE_UNTRACED: such a child would be a process that no event tells of."""
+        clone = ("import ctypes, os, signal\n"
+                 "child = ctypes.CDLL(None).syscall(56, 0x00800000 | signal.SIGCHLD, 0, 0, 0, 0)\n"
+                 "if child == 0: open('made', 'w').close(); os._exit(5)\n"
+                 "assert os.waitpid(child, 0)[1] == 5 << 8\n")
+        done = self.or_skip(self.proc("record", "-o", "rec", "--", "/usr/bin/python3", "-c", clone))
+        self.assertEqual(done.returncode, 0, done.stderr + self.read("rec", "err"))
+        self.assertTrue(any("made" in names for _, _, names in os.walk(self.path("rec", "upper"))))
+        self.assertEqual(self.proc("replay", "rec").returncode, 0)
 
     def test_an_unchanged_recording_is_reproduced(self):
         self.record(f"mkdir {self.folder}/w; cd {self.folder}/w; {self.SCRIPT}")

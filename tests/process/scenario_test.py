@@ -33,7 +33,7 @@ class Scenarios(ProcessCase):
         for name in self.names:
             with self.subTest(name):
                 recording = self.record(name, "racy")
-                done = self.proc("validate", "--verbose", "--time", "150", recording)
+                done = self.proc("validate", "--verbose", "--time", "250", recording)
                 self.assertEqual(done.returncode, 66, done.stderr + done.stdout)
                 self.assertIn("HARMFUL", done.stdout)
                 self.assertRegex(done.stdout, r"\n  order +recorded +failed\n")  # the story of both orders, not only one

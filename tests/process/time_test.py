@@ -4,6 +4,7 @@ usage: time_test.py DEADHEAT
 """
 import json
 import os
+import re
 import socket
 import subprocess
 import time
@@ -42,6 +43,16 @@ class Time(ProcessCase):
                 self.assertIn("recording was cut off: no time left", done.stdout)
                 done = self.timed("--fail-on", "incomplete", *command)
                 self.assertEqual(done.returncode, 75, done.stderr + done.stdout)
+
+    def test_a_storm_of_calls(self):
+        """So many processes make calls that the tracer never waits for one."""
+        bomb = "import os\nwhile True:\n    try: os.fork()\n    except OSError: pass"
+        begin = time.monotonic()
+        done = self.or_skip(self.proc("record", "--timeout", "2", "--most-processes", "400", "-o", "rec", "--", "/usr/bin/python3", "-c", bomb))
+        self.assertEqual(done.returncode, 124, done.stderr)
+        took_s = float(re.search(r"events in ([0-9.]+) s", done.stderr)[1])
+        self.assertLess(took_s, 7, done.stderr)
+        self.assertLess(time.monotonic() - begin, 2 + MARGIN_S, done.stderr)
 
     def test_more_than_can_be_tried(self):
         done = self.timed("--fail-on", "incomplete", "--findings", "f.json", "--", "sh", "-c", MANY)

@@ -23,24 +23,42 @@ constexpr long kOptions = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEFORK | PTRACE_O_
                           PTRACE_O_TRACECLONE | PTRACE_O_TRACEEXEC | PTRACE_O_TRACEEXIT |
                           PTRACE_O_TRACESECCOMP | PTRACE_O_EXITKILL;
 
-// Interrupts a long wait regularly, so that time limits are noticed.
+// Whether the last tick was long enough ago that time limits must be looked at.
+volatile sig_atomic_t tick = 0;
+// What the alarm did before: the sandbox's own watch over time and number of processes.
+void (*watch_of_sandbox)(int) = nullptr;
+
+void on_tick(int signal) {
+  tick = 1;
+  if (watch_of_sandbox != nullptr) watch_of_sandbox(signal);
+}
+
+// Interrupts a long wait regularly, so that time limits are noticed. A storm of stops never lets
+// the loop wait: that is what `tick` is for.
 class RegularWakeups {
  public:
   RegularWakeups() {
-    struct sigaction nothing{};
-    nothing.sa_handler = [](int) {};
-    ::sigaction(SIGALRM, &nothing, nullptr);
+    struct sigaction ours{};
+    ours.sa_handler = on_tick;
+    ::sigaction(SIGALRM, nullptr, &before_);
+    const bool watched = before_.sa_handler != SIG_DFL && before_.sa_handler != SIG_IGN;
+    watch_of_sandbox = watched ? before_.sa_handler : nullptr;
+    ::sigaction(SIGALRM, &ours, nullptr);
     set(20000);
   }
   RegularWakeups(const RegularWakeups&) = delete;
   RegularWakeups& operator=(const RegularWakeups&) = delete;
-  ~RegularWakeups() { set(0); }
+  ~RegularWakeups() {
+    set(0);
+    ::sigaction(SIGALRM, &before_, nullptr);
+  }
 
  private:
   static void set(long microseconds) {
     const itimerval every{{0, microseconds}, {0, microseconds}};
     ::setitimer(ITIMER_REAL, &every, nullptr);
   }
+  struct sigaction before_{};
 };
 
 }  // namespace
@@ -176,6 +194,9 @@ bool Tracer::next_stop() {
     pass_turns();
     serve_peers(false);
     last_news_ = Clock::now();
+    if (std::exchange(tick, 0) == 0) return true;
+    if (time_is_up()) return false;
+    interrupt_spinning();
     return true;
   }
   if (id < 0 && errno == ECHILD) return false;
@@ -330,7 +351,7 @@ void Tracer::pass_turns() {
   }
 }
 
-// Only between stops, when the loop has nothing else to do.
+// Only between stops.
 void Tracer::interrupt_spinning() {
   for (const int id : turns_.too_long(tasks_)) {
     TracedTask& task = tasks_[id];

@@ -1,4 +1,5 @@
 // Calls under the tracer: entry, permission to proceed, end.
+#include <sched.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -29,6 +30,9 @@ void Tracer::at_entry(TracedTask& task) {
     result_.unmodelled[recording::syscall_name(call->number)]++;
   if (entry.effect == recording::Effect::kFork && tasks_.size() >= options_.most_tasks)
     task.fed = {-EAGAIN, ""};
+  // A child that is not traced could make no recorded call: the filter has nobody to ask.
+  if (call->number == SYS_clone && (call->arguments[0] & CLONE_UNTRACED) != 0)
+    task.change_argument(0, call->arguments[0] & ~uint64_t{CLONE_UNTRACED});
   if (const auto error = task.fed ? std::nullopt : outside_.entering(task)) task.fed = {*error, ""};
   if (const auto answer = controller_.answer(task); answer && !task.fed) task.fed = answer;
   task.held = true;
