@@ -39,6 +39,11 @@ Reason several_places(size_t aliases) {
           "a pointer that may mean several places"};
 }
 
+// What callers pass to a library's functions is judged by those (kCallersDecide).
+bool is_of_library(const Object& object) {
+  return object.kind == ObjectKind::kExternal && !llvm::isa<llvm::Argument>(object.site);
+}
+
 bool share(const std::set<Location>& a, const std::set<Location>& b) {
   return std::any_of(a.begin(), a.end(), [&](Location one) { return b.contains(one); });
 }
@@ -110,7 +115,7 @@ int PairFinder::most_by_places(ObjectId id, const Kind& a, const Kind& b) const 
   } else if (object.kind == ObjectKind::kGlobal) {
     score += kNamedGlobal.weight;
   }
-  if (object.kind == ObjectKind::kExternal) score += kLibraryMemory.weight;
+  if (is_of_library(object)) score += kLibraryMemory.weight;
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
     if (!is_unique(id)) score += kOneOfSeveral.weight;
   if (const size_t aliases = std::max(a.aliases, b.aliases); aliases > 1)
@@ -150,7 +155,7 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   if (barrier) say(kBarrier);
   if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies) say(kNamedGlobal);
   if (x.varies || y.varies) say(kElement);
-  if (object.kind == ObjectKind::kExternal) say(kLibraryMemory);
+  if (is_of_library(object)) say(kLibraryMemory);
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
     if (!is_unique(pair.object)) say(kOneOfSeveral);
   if (a.held.empty() != b.held.empty()) {
