@@ -112,7 +112,7 @@ int PairFinder::most_by_places(ObjectId id, const Kind& a, const Kind& b) const 
   if (a.spins || b.spins) score += kAdHoc.weight;
   if (!a.fixed || !b.fixed) {
     score += kElement.weight;
-  } else if (object.kind == ObjectKind::kGlobal) {
+  } else if (object.kind == ObjectKind::kGlobal && std::max(a.aliases, b.aliases) <= 1) {
     score += kNamedGlobal.weight;
   }
   if (is_of_library(object)) score += kLibraryMemory.weight;
@@ -153,7 +153,9 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   if (weakly) say(kDescriptorsOnly);
   if (waited && !weakly) say(kWaited);
   if (barrier) say(kBarrier);
-  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies) say(kNamedGlobal);
+  // A pointer that may mean other things too does not name it.
+  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies && pair.aliases <= 1)
+    say(kNamedGlobal);
   if (x.varies || y.varies) say(kElement);
   if (is_of_library(object)) say(kLibraryMemory);
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
