@@ -78,6 +78,7 @@ void Contexts::enter_call(size_t index, const CallPoint& point) {
     next.root = from.root;
     next.entry = state;
     next.entry.released.clear();
+    next.entry.released_all = false;
     next.entry.acquired.clear();
     for (Lock lock : state.acquired) {
       lock.path = paths_.to_callee(lock.path, *point.call, *callee);
@@ -123,6 +124,7 @@ void Contexts::enter_started(size_t index, const CallPoint& point, const State& 
     next.root = root;
     next.entry = state;
     next.entry.released.clear();
+    next.entry.released_all = false;
     next.entry.acquired.clear();
     for (Lock lock : state.acquired) {
       if (!paths_.is_global(lock.path)) lock.path = kNoPath;
