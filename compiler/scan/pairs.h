@@ -96,6 +96,7 @@ class PairFinder {
   std::vector<std::pair<size_t, size_t>> members(const Group& a, const Group& b);
   void compare(ObjectId object, size_t i, size_t j, int64_t offset, Found& found);
   bool may_pair(ObjectId object, const Group& a, const Group& b);
+  void cover(ObjectId object, const Group& a, const Group& b, int64_t offset, Found& found);
   bool check(ObjectId object, size_t a, size_t b, int64_t offset, Pair& best);
   struct Meeting {  // of two ways that may run in parallel
     size_t a, b;
@@ -162,7 +163,8 @@ class PairFinder {
   llvm::DenseSet<Node> wide_sets_;
   std::vector<bool> wide_objects_;  // that those may mean
   llvm::DenseMap<Node, bool> touches_wide_, touches_heap_;
-  std::set<ObjectId> shared_;  // shared_by_threads()
+  llvm::DenseSet<const AccessPoint*> listed_;  // places that are in a pair of the result
+  std::set<ObjectId> shared_;                  // shared_by_threads()
   bool shared_known_ = false;
   std::vector<Set> signals_;  // by root
   std::vector<std::set<Location>> barriers_;

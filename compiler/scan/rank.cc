@@ -33,10 +33,14 @@ constexpr Reason kAdHoc{10, "ad-hoc synchronisation: a loop only waits for this 
     kCallersDecide{-10, "only if callers run these functions in parallel"},
     kFreed{-10, "memory is freed on one side"};
 
-// The more places, the less likely.
+// The more places, the less likely: a pointer that may mean half of the objects says nothing.
 Reason several_places(size_t aliases) {
-  return {-static_cast<int>(std::min<size_t>(20, aliases)),
-          "a pointer that may mean several places"};
+  constexpr size_t kMany = 20;
+  constexpr int kForEachDoubling = 4, kMost = 40;
+  int weight = static_cast<int>(std::min(kMany, aliases));
+  for (size_t more = aliases / kMany; more > 1 && weight < kMost; more /= 2)
+    weight += kForEachDoubling;
+  return {-weight, "a pointer that may mean several places"};
 }
 
 // What callers pass to a library's functions is judged by those (kCallersDecide).
