@@ -138,15 +138,24 @@ void Summaries::bound(State& state) {
   while (state.waited.size() > kMostWaited) state.waited.erase(std::prev(state.waited.end()));
   if (state.released.size() <= kMostReleased) return;
   ++releases_merged_;
-  std::set<Location> all;
+  std::set<LocationList> lists;  // many names have the same
   for (const Lock& lock : state.released) {
     // Only its name tells where it is released.
     if (lock.locations.empty()) state.released_all = true;
-    all.insert(lock.locations.begin(), lock.locations.end());
+    lists.insert(lock.locations);
   }
-  const LocationList any = paths_.list({all.begin(), all.end()});
+  const std::vector<LocationList> key(lists.begin(), lists.end());
+  auto known = unions_.find(key);
+  if (known == unions_.end()) {
+    Set all;
+    for (const LocationList list : lists)
+      for (const Location one : list) all.set(one);
+    std::vector<Location> ascending;
+    for (const Location one : all) ascending.push_back(one);
+    known = unions_.emplace(key, paths_.list(std::move(ascending))).first;
+  }
   state.released.clear();
-  state.released.insert({kNoPath, any, LockMode::kExclusive, nullptr});
+  state.released.insert({kNoPath, known->second, LockMode::kExclusive, nullptr});
 }
 
 // What a call does, in terms of its caller. Several targets: what all of them do.

@@ -106,6 +106,7 @@ class Summaries {
   std::vector<llvm::Function*> order_;
   std::vector<size_t> component_;  // of order_[i]
   Spawns assumed_;
+  std::map<std::vector<LocationList>, LocationList> unions_;  // bound()
   uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0, skipped_ = 0,
            releases_merged_ = 0;
 };
