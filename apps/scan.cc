@@ -25,7 +25,7 @@ struct ScanArguments {
   uint64_t contexts = 12, inline_size = 40, most_checks = 2'000'000;
   std::optional<uint64_t> pointer_work;
   double time_s = 300;
-  bool merge_locks = false, no_own_objects = false;
+  bool merge_locks = false, no_own_objects = false, no_unpublished = false, no_cache = false;
   OutputOptions output;
 };
 
@@ -44,6 +44,9 @@ std::vector<std::string> command_of(const ScanArguments& arguments, const std::s
   add("--time", std::to_string(arguments.time_s));
   if (arguments.merge_locks) words.emplace_back("--merge-locks");
   if (arguments.no_own_objects) words.emplace_back("--no-own-objects");
+  if (arguments.no_unpublished) words.emplace_back("--no-unpublished");
+  if (const std::string cache = pipeline::scan_cache(); !arguments.no_cache && !cache.empty())
+    add("--cache", cache);
   words.insert(words.end(), arguments.inputs.begin(), arguments.inputs.end());
   return words;
 }
@@ -124,6 +127,11 @@ void add_choices(CLI::App& app, ScanArguments& arguments) {
                "locks from one allocation site count as one lock");
   app.add_flag("--no-own-objects", arguments.no_own_objects,
                "do not assume that an object made for one thread belongs to it");
+  app.add_flag("--no-unpublished", arguments.no_unpublished,
+               "do not assume that memory is private until its address is stored where other threads "
+               "can see it");
+  app.add_flag("--no-cache", arguments.no_cache,
+               "analyse anew, and keep no result, also if the program has not changed since");
 }
 
 }  // namespace

@@ -9,8 +9,8 @@ namespace deadheat::scan {
 
 using model::AccessKind;
 
-AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths)
-    : points_to_(points_to), paths_(paths) {
+AccessFinder::AccessFinder(PointsTo& points_to, Paths& paths, bool unpublished)
+    : points_to_(points_to), paths_(paths), unpublished_(unpublished) {
   find_escapes();
 }
 
@@ -120,6 +120,7 @@ const AccessFinder::Places& AccessFinder::places(const llvm::Value* pointer) {
 }
 
 void AccessFinder::assume_fresh(const llvm::Value* pointer) {
+  ++not_published_;
   if (!assumed_sets_.insert(points_to_.set_of(pointer)).second) return;
   assumed_.clear();
   for (const Location location : points_to_.of(pointer))
@@ -209,6 +210,7 @@ const AccessFinder::Leaks& AccessFinder::leaks(const llvm::Value* root) {
 
 bool AccessFinder::is_fresh(const llvm::Value* value, const llvm::Instruction* at, int& argument) {
   argument = -1;
+  if (!unpublished_) return false;
   PathId path = paths_.of(value);
   while (paths_[path].kind == PathKind::kField || paths_[path].kind == PathKind::kElement)
     path = paths_[path].from;

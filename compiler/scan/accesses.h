@@ -29,7 +29,8 @@ struct Access {
 
 class AccessFinder {
  public:
-  AccessFinder(PointsTo& points_to, Paths& paths);
+  // `unpublished`: memory is private until its address is stored where others can see it.
+  AccessFinder(PointsTo& points_to, Paths& paths, bool unpublished = true);
 
   // In the order of the function's instructions.
   const std::vector<Access>& find(const llvm::Function& function);
@@ -85,10 +86,13 @@ class AccessFinder {
   llvm::DenseMap<Node, Places> places_;
   llvm::DenseMap<Node, bool> assumed_;  // whether a set has a place that was assumed fresh
   llvm::DenseSet<Node> assumed_sets_;
+  bool unpublished_;
+  uint64_t not_published_ = 0;  // accesses that were left out by that
   uint64_t nowhere_ = 0;  // accesses through pointers about which nothing is known
 
  public:
   uint64_t nowhere() const { return nowhere_; }
+  uint64_t not_published() const { return not_published_; }
 };
 
 }  // namespace deadheat::scan

@@ -240,15 +240,6 @@ void ConstraintBuilder::call_back(const llvm::CallBase& call, int function, Effe
   });
 }
 
-void ConstraintBuilder::call_any(const llvm::CallBase& call, Node functions, Node data) {
-  solver_.watch(functions, [this_result = &result_, &call, data](Location location) {
-    const Object& object = this_result->locations_.of(location);
-    if (object.kind != ObjectKind::kFunction) return;
-    auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
-    if (!found->isDeclaration()) this_result->start_with_any(call, *found, data);
-  });
-}
-
 // A library calls a function passed to it, with everything else passed to it: now, in this thread.
 // (That it may keep the function for another thread is not modelled.)
 void ConstraintBuilder::unknown_call(const llvm::CallBase& call, const llvm::Function& callee) {
@@ -260,7 +251,7 @@ void ConstraintBuilder::unknown_call(const llvm::CallBase& call, const llvm::Fun
     result_.given_away_.push_back(argument);
     solver_.copy(given, result_.node(argument));
   }
-  call_any(call, given, given);
+  result_.call_any(call, given, given);
   if (carries_pointers(call.getType()))
     solver_.contains(result_.node(&call),
                      *locations_.at(locations_.object(ObjectKind::kExternal, &call), 0));
@@ -305,10 +296,12 @@ void ConstraintBuilder::model_clause(const llvm::CallBase& call, const Clause& c
       return call_back(call, clause.a, clause.effect, argument(call, clause.b),
                        clause.c < 0 ? 0 : static_cast<unsigned>(clause.c));
     case Effect::kRegisters:
-      solver_.copy(result_.registered_, argument(call, clause.a));
-      return solver_.copy(result_.registered_data_, argument(call, clause.b));
+      return result_.loops_.add_callback(call, clause, argument(call, clause.a),
+                                         argument(call, clause.b));
+    case Effect::kBelongs:
+      return result_.loops_.add_belonging(call, clause);
     case Effect::kDispatches:
-      return call_any(call, result_.registered_, result_.registered_data_);
+      return result_.loops_.add_loop(call, clause);
     default:
       return;
   }

@@ -34,7 +34,6 @@ class ConstraintBuilder : public llvm::InstVisitor<ConstraintBuilder> {
   void model(const llvm::CallBase& call, const Model& model);
   void model_clause(const llvm::CallBase& call, const Clause& clause);
   void intrinsic(llvm::CallBase& call, llvm::Function& callee);
-  void call_any(const llvm::CallBase& call, Node functions, Node data);
   void unknown_call(const llvm::CallBase& call, const llvm::Function& callee);
   void call_back(const llvm::CallBase& call, int function, Effect effect, Node data, unsigned as);
   void transfer(Node value, Node pointer, llvm::Type* type, llvm::Align align, bool is_store);

@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "compiler/scan/library_entries.h"
+
 namespace deadheat::scan {
 
 Contexts::Contexts(PointsTo& points_to, Paths& paths, AccessFinder& finder,
@@ -76,6 +78,7 @@ void Contexts::enter_call(size_t index, const CallPoint& point) {
     next.root = from.root;
     next.entry = state;
     next.entry.released.clear();
+    next.entry.released_all = false;
     next.entry.acquired.clear();
     for (Lock lock : state.acquired) {
       lock.path = paths_.to_callee(lock.path, *point.call, *callee);
@@ -121,6 +124,7 @@ void Contexts::enter_started(size_t index, const CallPoint& point, const State& 
     next.root = root;
     next.entry = state;
     next.entry.released.clear();
+    next.entry.released_all = false;
     next.entry.acquired.clear();
     for (Lock lock : state.acquired) {
       if (!paths_.is_global(lock.path)) lock.path = kNoPath;
@@ -229,13 +233,8 @@ bool Contexts::compute(llvm::Module& module) {
           add(std::move(context));
         }
   }
-  for (const std::string& name : options_.entries)
-    if (const llvm::Function* entry = module.getFunction(name))
-      add_root(RootKind::kEntry, entry, -1, {});
-  if (roots_.empty())  // a library: whatever it exports may run in parallel with itself
-    for (const llvm::Function& function : module)
-      if (!function.isDeclaration() && function.hasExternalLinkage())
-        add_root(RootKind::kEntry, &function, -1, {});
+  for (const llvm::Function* entry : library_entries(module, options_.entries))
+    add_root(RootKind::kEntry, entry, -1, {});
   if (roots_.empty()) return false;
   const auto drain = [this] {
     while (!work_.empty()) {

@@ -108,7 +108,7 @@ size_t FunctionFlow::keep(const State& state) {
   return summary_.states.size() - 1;
 }
 
-State FunctionFlow::enter(const llvm::BasicBlock& block) const {
+State FunctionFlow::enter(const llvm::BasicBlock& block) {
   State state;
   const auto size = static_cast<unsigned>(all_.spawns_.size());
   if (&block == &function_.getEntryBlock()) {
@@ -132,6 +132,7 @@ State FunctionFlow::enter(const llvm::BasicBlock& block) const {
     state.started.reset(joined->second);
     state.joined |= joined->second;
   }
+  all_.bound(state);
   return state;
 }
 
@@ -325,6 +326,27 @@ void FunctionFlow::walk(const llvm::BasicBlock& block, State& state, bool record
   }
 }
 
+Summary FunctionFlow::without_order() {
+  ++all_.skipped_;
+  const auto size = static_cast<unsigned>(all_.spawns_.size());
+  State any;
+  any.reached = any.released_all = true;
+  any.started.resize(size, true);
+  any.joined.resize(size);
+  summary_ = {};
+  summary_.states = {any};
+  summary_.exit = any;
+  summary_.ever = any.started;
+  for (const llvm::Instruction& one : llvm::instructions(function_)) {
+    if (const auto found = accesses_.find(&one); found != accesses_.end())
+      for (const Access& access : found->second) summary_.accesses.push_back({access, 0});
+    if (const auto* call = llvm::dyn_cast<llvm::CallBase>(&one))
+      if (!all_.points_to_.started(*call).empty() || !all_.points_to_.callees(*call).empty())
+        summary_.calls.push_back({call, 0});
+  }
+  return std::move(summary_);
+}
+
 Summary FunctionFlow::run() {
   std::vector<const llvm::BasicBlock*> order;
   for (const llvm::BasicBlock* block :
@@ -333,6 +355,7 @@ Summary FunctionFlow::run() {
   bool again = true;
   for (int visit = 0; again && visit < kMostVisits; ++visit) {
     again = false;
+    if (all_.budget_.is_over(kSummaryShare)) return without_order();
     for (const llvm::BasicBlock* block : order) {
       State state = enter(*block);
       if (!state.reached) continue;

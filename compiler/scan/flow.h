@@ -14,10 +14,12 @@ class FunctionFlow {
  public:
   FunctionFlow(Summaries& all, llvm::Function& function);
   Summary run();
+  // All that it accesses and calls, as if no lock were held and every thread running.
+  Summary without_order();
 
  private:
   void note_loop_joins();
-  State enter(const llvm::BasicBlock& block) const;
+  State enter(const llvm::BasicBlock& block);
   void walk(const llvm::BasicBlock& block, State& state, bool record);
   void apply(const llvm::Instruction& one, State& state, bool record);
   void apply_call(const llvm::CallBase& call, State& state, bool record);

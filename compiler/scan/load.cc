@@ -112,9 +112,7 @@ void name_unseen(const Inputs& inputs, Program& program) {
 
 }  // namespace
 
-Result<Program> load_program(const std::vector<std::string>& paths) {
-  Inputs inputs;
-  for (const std::string& path : paths) add_input(path, inputs);
+Result<Program> load_program(const std::vector<std::string>& paths, Inputs inputs) {
   Program program;
   program.path = paths.size() == 1 ? paths[0] : "";
   program.problems = std::move(inputs.problems);

@@ -93,6 +93,9 @@ void describe(Object& object, const llvm::DataLayout& layout) {
     if (global->isThreadLocal()) object.kind = ObjectKind::kThreadLocal;
   } else if (const auto* slot = llvm::dyn_cast<llvm::AllocaInst>(object.site)) {
     if (!slot->isArrayAllocation()) object.type = slot->getAllocatedType();
+  } else if (const auto* given = llvm::dyn_cast<llvm::Argument>(object.site);
+             given != nullptr && object.kind == ObjectKind::kExternal) {
+    object.type = taken_for(*given);  // of a library's entry, by its callers
   }
   if (const auto* call = llvm::dyn_cast<llvm::CallBase>(object.site);
       call != nullptr && object.kind == ObjectKind::kHeap)

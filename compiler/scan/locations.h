@@ -7,6 +7,7 @@
 #include <llvm/ADT/SparseBitVector.h>
 #include <llvm/IR/DataLayout.h>
 #include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/InstrTypes.h>
 #include <llvm/IR/Module.h>
 
 #include <cstdint>

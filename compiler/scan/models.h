@@ -11,7 +11,8 @@
 //   wait N | signal N                             orders what follows after what precedes
 //   reads N | writes N | copies TO FROM | returns N | fresh | exits | none | handler FUNCTION
 //   calls FUNCTION [DATA [AS]]                    calls it with DATA as its argument AS (0)
-//   registers FUNCTION [DATA] | dispatches        a dispatch calls everything that was registered
+//   registers FUNCTION [DATA [EVENT]]             a loop calls it
+//   belongs EVENT LOOP | dispatches [LOOP]        it calls what belongs to it, and what to no loop
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -53,6 +54,7 @@ enum class Effect : uint8_t {
   kExits,
   kCalls,
   kRegisters,
+  kBelongs,
   kDispatches
 };
 

@@ -167,6 +167,9 @@ std::string Names::object(ObjectId id, int64_t offset, uint64_t size) {
              model::normalize_function(owner).name + "()";
     }
     default:
+      if (const auto* given = llvm::dyn_cast<llvm::Argument>(object.site))
+        return "memory that callers pass to " +
+               model::normalize_function(given->getParent()->getName().str()).name + "()";
       return "memory from a library";
   }
 }

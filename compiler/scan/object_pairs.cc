@@ -116,6 +116,7 @@ struct PairFinder::Found {
   using Place = std::pair<const llvm::DILocation*, AccessKind>;
   std::vector<Pair> pairs;
   std::map<std::pair<Place, Place>, size_t> known;
+  std::map<size_t, int> tries;  // by site: to cover it
   size_t with_score[101] = {};
   size_t checks = 0;
 
@@ -159,7 +160,21 @@ void PairFinder::compare(ObjectId object, size_t i, size_t j, int64_t offset, Fo
   if (check(object, i, j, offset, pair)) found.add(std::move(pair));
 }
 
-// Only the likeliest pairs of an object are listed. So groups are compared likeliest first, by the
+// Places that are in no pair of this object yet, of two groups whose other pairs are not listed: each
+// is compared with one of the other group, so that a place that may race is in some candidate.
+void PairFinder::cover(ObjectId object, const Group& a, const Group& b, int64_t offset,
+                       Found& found) {
+  constexpr int kMostTries = 8;  // some places find no partner
+  const auto cover_all = [&](const Group& group, const Group& other) {
+    for (const size_t number : group.sites)
+      if (!sites_[number].in_pair && ++found.tries[number] <= kMostTries)
+        compare(object, number, other.sites[0], offset, found);
+  };
+  cover_all(a, b);
+  cover_all(b, a);
+}
+
+// Only the likeliest pairs of an object are listed, and of each place at least one. So groups are compared likeliest first, by the
 // most that their members can score, until enough pairs are found that no others can beat; of two
 // groups first a single pair, so that equally likely pairs show different bytes.
 void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
@@ -202,6 +217,7 @@ void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
       const bool is_alone = a.sites.size() * b.sites.size() == 1;
       if (!first_only && is_alone) continue;
       if (found.at_least(both.most) >= options_.most_per_object) {
+        if (first_only) cover(object, a, b, both.offset, found);
         dropped_ += first_only ? 1 : a.sites.size() * b.sites.size() - 1;
         leave_out(a);
         leave_out(b);
@@ -218,12 +234,18 @@ void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
       for (const auto& [i, j] : members(a, b)) compare(object, i, j, both.offset, found);
     }
   likeliest_first(found.pairs);
-  if (found.pairs.size() > options_.most_per_object) {
-    dropped_ += found.pairs.size() - options_.most_per_object;
-    found.pairs.resize(options_.most_per_object);
+  const auto is_listed = [&](const Side& side) { return listed_.contains(side.point); };
+  size_t listed = 0;
+  for (Pair& pair : found.pairs) {
+    if (listed >= options_.most_per_object && is_listed(pair.a) && is_listed(pair.b)) {
+      ++dropped_;
+      continue;
+    }
+    listed += 1;
+    listed_.insert(pair.a.point);
+    listed_.insert(pair.b.point);
+    out.push_back(std::move(pair));
   }
-  out.insert(out.end(), std::make_move_iterator(found.pairs.begin()),
-             std::make_move_iterator(found.pairs.end()));
 }
 
 }  // namespace deadheat::scan

@@ -66,9 +66,81 @@ bool PairFinder::guarded_by_itself(const Way& a, const Access& access_a, const W
   return false;
 }
 
+namespace {
+
+// Whether `again` can run twice without anything of `between` in the meantime.
+bool repeats_without(const llvm::Instruction& again, const llvm::BasicBlock* between) {
+  if (again.getParent() == between) return false;
+  std::set<const llvm::BasicBlock*> visited;
+  std::deque<const llvm::BasicBlock*> work{again.getParent()};
+  while (!work.empty()) {
+    const llvm::BasicBlock* block = work.front();
+    work.pop_front();
+    for (const llvm::BasicBlock* next : llvm::successors(block)) {
+      if (next == again.getParent()) return true;
+      if (next != between && visited.insert(next).second) work.push_back(next);
+    }
+  }
+  return false;
+}
+
+const llvm::Value* without_casts(const llvm::Value* value) {
+  while (const auto* cast = llvm::dyn_cast_or_null<llvm::CastInst>(value))
+    value = cast->getOperand(0);
+  return value;
+}
+
+}  // namespace
+
+// Made for each start anew, or another element of an array for each start.
+bool PairFinder::is_given_alone(const Object& object, const llvm::CallBase& spawn) const {
+  const Clause* model = clause(points_to_.model_of(spawn), Effect::kSpawn);
+  const auto* made = llvm::dyn_cast<llvm::Instruction>(object.site);
+  if (model == nullptr || model->c < 0 || made == nullptr) return false;
+  const PathId path = paths_.of(spawn.getArgOperand(static_cast<unsigned>(model->c)));
+  if (paths_.root(path) == object.site && llvm::isa<llvm::CallBase>(made) &&
+      paths_[path].kind != PathKind::kLoad && paths_[path].kind != PathKind::kElement)
+    return made->getFunction() == spawn.getFunction() && !repeats_without(spawn, made->getParent());
+  if (paths_[path].kind != PathKind::kElement) return false;
+  const llvm::Value* index = without_casts(paths_[path].value);
+  if (index == nullptr || llvm::isa<llvm::Constant>(index)) return false;
+  const auto* counted = llvm::dyn_cast<llvm::Instruction>(index);
+  return !repeats_without(spawn, counted == nullptr ? nullptr : counted->getParent());
+}
+
+// What threads reach through data that several of them were given.
+const std::set<ObjectId>& PairFinder::shared_by_threads() {
+  if (shared_known_) return shared_;
+  shared_known_ = true;
+  const Locations& locations = points_to_.locations();
+  std::set<ObjectId> alone;
+  for (const llvm::CallBase* spawn : summaries_.spawns()) {
+    const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
+    if (model == nullptr || model->c < 0) continue;
+    for (const Location one : points_to_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)))) {
+      const ObjectId id = locations.object_of(one);
+      (is_given_alone(locations.object(id), *spawn) ? alone : shared_).insert(id);
+    }
+  }
+  std::vector<ObjectId> work(shared_.begin(), shared_.end());
+  llvm::DenseSet<Node> looked;
+  while (!work.empty()) {
+    const ObjectId id = work.back();
+    work.pop_back();
+    for (const auto& [offset, part] : locations.object(id).parts) {
+      if (!looked.insert(points_to_.stored_set(part)).second) continue;
+      for (const Location inner : points_to_.stored_at(part))
+        if (const ObjectId next = locations.object_of(inner);
+            !alone.contains(next) && shared_.insert(next).second)
+          work.push_back(next);
+    }
+  }
+  return shared_;
+}
+
 // An object that a thread created for itself, or that was created for this start alone, is not
 // shared with the other threads of the same start.
-bool PairFinder::is_own(ObjectId id, size_t root_number) const {
+bool PairFinder::is_own(ObjectId id, size_t root_number) {
   if (!options_.own_objects || finder_.escapes_through_global(id)) return false;
   const Root& root = contexts_.roots()[root_number];
   const Object& object = points_to_.locations().object(id);
@@ -76,20 +148,14 @@ bool PairFinder::is_own(ObjectId id, size_t root_number) const {
   if (made == nullptr || root.spawn < 0) return false;
   const auto where = roots_of_.find(made->getFunction());
   if (where != roots_of_.end() && where->second.size() == 1 && where->second.contains(root_number))
-    return true;
+    return !shared_by_threads().contains(id);
   const llvm::CallBase* spawn = summaries_.spawns()[static_cast<size_t>(root.spawn)];
   const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
   if (model == nullptr || model->c < 0) return false;
-  const llvm::Value* data = spawn->getArgOperand(static_cast<unsigned>(model->c));
   bool given = false;
-  for (const Location one : points_to_.of(data))
+  for (const Location one : points_to_.of(spawn->getArgOperand(static_cast<unsigned>(model->c))))
     given |= points_to_.locations().object_of(one) == id;
-  if (!given) return false;
-  const PathId path = paths_.of(data);
-  if (paths_.root(path) == object.site && llvm::isa<llvm::CallBase>(object.site) &&
-      paths_[path].kind != PathKind::kLoad)
-    return made->getFunction() == spawn->getFunction();
-  return paths_[path].kind == PathKind::kElement;
+  return given && is_given_alone(object, *spawn);
 }
 
 // The creator initialises an element before it starts the thread that gets it.
@@ -103,9 +169,8 @@ bool PairFinder::handed_over(const Access& access, const Way& way, const Way& ot
   const PathId data = paths_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)));
   if (paths_[data].kind != PathKind::kElement || paths_.replace(access.path, data, data) == kNoPath)
     return false;
-  const auto* index = llvm::dyn_cast<llvm::Instruction>(paths_[data].value);
-  while (index != nullptr && llvm::isa<llvm::CastInst>(index))
-    index = llvm::dyn_cast<llvm::Instruction>(index->getOperand(0));
+  const auto* index =
+      llvm::dyn_cast_or_null<llvm::Instruction>(without_casts(paths_[data].value));
   if (index == nullptr) return false;
   // Can the access come after the start, for the same index?
   if (access.instruction->getParent() == spawn->getParent() &&

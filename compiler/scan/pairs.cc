@@ -315,6 +315,10 @@ Counters PairFinder::counters() const {
        "pairs were left out because the object was filled in before its thread was started "
        "(--no-own-objects)",
        true},
+      {"accesses_not_published", finder_.not_published(),
+       "accesses were left out because the address of their object was not yet stored where other "
+       "threads can see it (--no-unpublished)",
+       true},
       {"locks_of_one_site", same_site_,
        "pairs were left out because both hold a lock from the same allocation site (--merge-locks)",
        true},

@@ -96,6 +96,7 @@ class PairFinder {
   std::vector<std::pair<size_t, size_t>> members(const Group& a, const Group& b);
   void compare(ObjectId object, size_t i, size_t j, int64_t offset, Found& found);
   bool may_pair(ObjectId object, const Group& a, const Group& b);
+  void cover(ObjectId object, const Group& a, const Group& b, int64_t offset, Found& found);
   bool check(ObjectId object, size_t a, size_t b, int64_t offset, Pair& best);
   struct Meeting {  // of two ways that may run in parallel
     size_t a, b;
@@ -122,7 +123,9 @@ class PairFinder {
   void note_wide(const llvm::Value* pointer);
   bool touches_wide(const llvm::Value* pointer);  // such a pointer may mean one of its objects
   bool is_unique(ObjectId object) const;
-  bool is_own(ObjectId object, size_t root) const;
+  bool is_own(ObjectId object, size_t root);
+  bool is_given_alone(const Object& object, const llvm::CallBase& spawn) const;
+  const std::set<ObjectId>& shared_by_threads();
   bool handed_over(const Access& access, const Way& way, const Way& other) const;
   bool waits_for(const Way& way, size_t other_root, const Access& access) const;
   void rank(Pair& pair, bool explain) const;
@@ -160,6 +163,9 @@ class PairFinder {
   llvm::DenseSet<Node> wide_sets_;
   std::vector<bool> wide_objects_;  // that those may mean
   llvm::DenseMap<Node, bool> touches_wide_, touches_heap_;
+  llvm::DenseSet<const AccessPoint*> listed_;  // places that are in a pair of the result
+  std::set<ObjectId> shared_;                  // shared_by_threads()
+  bool shared_known_ = false;
   std::vector<Set> signals_;  // by root
   std::vector<std::set<Location>> barriers_;
   std::map<const llvm::Function*, std::set<size_t>> roots_of_;

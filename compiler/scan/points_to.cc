@@ -42,14 +42,27 @@ PointsTo::PointsTo(llvm::Module& module, const Models& models, const Budget& bud
   nothing_ = solver_.add_node();
   thread_results_ = solver_.add_node();
   thread_specific_ = solver_.add_node();
-  registered_ = solver_.add_node();
-  registered_data_ = solver_.add_node();
   ConstraintBuilder(*this).build();
 }
 
 void PointsTo::solve() {
   solver_.after_wave([this] { bind_receivers(); });
-  solver_.solve();
+  do {
+    solver_.solve();
+  } while (is_complete() && run_loops());
+}
+
+// Which callbacks a loop runs is asked of finished sets: a callback without a loop runs in each.
+bool PointsTo::run_loops() {
+  const auto meet = [this](const llvm::Value* a, const llvm::Value* b) {
+    Set common = of(a);
+    common &= of(b);
+    return !common.empty();
+  };
+  const auto is_known = [this](const llvm::Value* value) { return !of(value).empty(); };
+  const std::vector<EventLoops::Run> runs = loops_.next(meet, is_known);
+  for (const EventLoops::Run& one : runs) call_any(*one.loop, one.function, one.data);
+  return !runs.empty();
 }
 
 // The methods that a table has in the call's slot, of those that the call may reach.
@@ -193,9 +206,18 @@ void PointsTo::start(const llvm::CallBase& call, llvm::Function& function, Effec
   if (effect == Effect::kSpawn) solver_.copy(thread_results_, returned(&function));
 }
 
+void PointsTo::call_any(const llvm::CallBase& call, Node functions, Node data) {
+  solver_.watch(functions, [this, &call, data](Location location) {
+    const Object& object = locations_.of(location);
+    if (object.kind != ObjectKind::kFunction) return;
+    auto* found = const_cast<llvm::Function*>(llvm::cast<llvm::Function>(object.site));
+    if (!found->isDeclaration()) start_with_any(call, *found, data);
+  });
+}
+
 // Which of its arguments a library fills with what it was given is not known: any.
 void PointsTo::start_with_any(const llvm::CallBase& call, llvm::Function& function, Node data) {
-  if (!started_[&call].insert({&function, Effect::kCalls}).second) return;
+  started_[&call].insert({&function, Effect::kCalls});
   for (const llvm::Argument& argument : function.args())
     if (argument.getType()->isPointerTy()) solver_.copy(node(&argument), data);
 }
@@ -265,6 +287,8 @@ Counters PointsTo::counters() const {
        true},
       {"indirect_calls_unresolved", unresolved,
        "indirect calls have no known target: what they run was not seen", true},
+      {"callbacks_of_any_loop", loops_.of_any(),
+       "callbacks may belong to any event loop: each loop is taken to call them", false},
       {"unknown_calls", unknown_calls,
        "calls of library functions of which nothing is known: taken to access and to lock nothing",
        true}};

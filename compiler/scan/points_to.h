@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/scan/event_loops.h"
 #include "compiler/scan/models.h"
 #include "compiler/scan/solver.h"
 #include "lib/base/counter.h"
@@ -31,6 +32,8 @@ struct Started {
 class PointsTo {
  public:
   PointsTo(llvm::Module& module, const Models& models, const Budget& budget);
+  // Before solve(): what functions are given that callers outside of the program call.
+  void take_from_callers(const std::vector<llvm::Function*>& entries);
   void solve();
   void set_most_work(uint64_t work) { solver_.set_most_work(work); }
 
@@ -67,6 +70,8 @@ class PointsTo {
   void start(const llvm::CallBase& call, llvm::Function& function, Effect effect, Node data,
              unsigned as);
   void start_with_any(const llvm::CallBase& call, llvm::Function& function, Node data);
+  void call_any(const llvm::CallBase& call, Node functions, Node data);
+  bool run_loops();
 
   llvm::Module& module_;
   const Models& models_;
@@ -75,7 +80,7 @@ class PointsTo {
   llvm::DenseMap<const llvm::Value*, Node> nodes_;
   llvm::DenseMap<const llvm::Function*, Node> returns_, varargs_;
   Node nothing_, thread_results_, thread_specific_;
-  Node registered_, registered_data_;  // functions for an event loop, and what they are given
+  EventLoops loops_;
   llvm::DenseMap<const llvm::CallBase*, std::vector<llvm::Function*>> callees_;
   std::map<const llvm::CallBase*, std::set<Started>> started_;
   // object->table->method(object): a method gets only the objects whose table has it in that slot.

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler/scan/inputs.h"
 #include "lib/base/counter.h"
 #include "lib/base/result.h"
 
@@ -26,6 +27,6 @@ struct Program {
 
 // Inputs: a program or library (ELF), objects, archives, bitcode files, compile_commands.json.
 // Fails only if nothing at all can be analysed.
-Result<Program> load_program(const std::vector<std::string>& inputs);
+Result<Program> load_program(const std::vector<std::string>& paths, Inputs inputs);
 
 }  // namespace deadheat::scan

@@ -33,10 +33,19 @@ constexpr Reason kAdHoc{10, "ad-hoc synchronisation: a loop only waits for this 
     kCallersDecide{-10, "only if callers run these functions in parallel"},
     kFreed{-10, "memory is freed on one side"};
 
-// The more places, the less likely.
+// The more places, the less likely: a pointer that may mean half of the objects says nothing.
 Reason several_places(size_t aliases) {
-  return {-static_cast<int>(std::min<size_t>(20, aliases)),
-          "a pointer that may mean several places"};
+  constexpr size_t kMany = 20;
+  constexpr int kForEachDoubling = 4, kMost = 40;
+  int weight = static_cast<int>(std::min(kMany, aliases));
+  for (size_t more = aliases / kMany; more > 1 && weight < kMost; more /= 2)
+    weight += kForEachDoubling;
+  return {-weight, "a pointer that may mean several places"};
+}
+
+// What callers pass to a library's functions is judged by those (kCallersDecide).
+bool is_of_library(const Object& object) {
+  return object.kind == ObjectKind::kExternal && !llvm::isa<llvm::Argument>(object.site);
 }
 
 bool share(const std::set<Location>& a, const std::set<Location>& b) {
@@ -107,10 +116,10 @@ int PairFinder::most_by_places(ObjectId id, const Kind& a, const Kind& b) const 
   if (a.spins || b.spins) score += kAdHoc.weight;
   if (!a.fixed || !b.fixed) {
     score += kElement.weight;
-  } else if (object.kind == ObjectKind::kGlobal) {
+  } else if (object.kind == ObjectKind::kGlobal && std::max(a.aliases, b.aliases) <= 1) {
     score += kNamedGlobal.weight;
   }
-  if (object.kind == ObjectKind::kExternal) score += kLibraryMemory.weight;
+  if (is_of_library(object)) score += kLibraryMemory.weight;
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
     if (!is_unique(id)) score += kOneOfSeveral.weight;
   if (const size_t aliases = std::max(a.aliases, b.aliases); aliases > 1)
@@ -148,9 +157,11 @@ void PairFinder::rank(Pair& pair, bool explain) const {
   if (weakly) say(kDescriptorsOnly);
   if (waited && !weakly) say(kWaited);
   if (barrier) say(kBarrier);
-  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies) say(kNamedGlobal);
+  // A pointer that may mean other things too does not name it.
+  if (object.kind == ObjectKind::kGlobal && !x.varies && !y.varies && pair.aliases <= 1)
+    say(kNamedGlobal);
   if (x.varies || y.varies) say(kElement);
-  if (object.kind == ObjectKind::kExternal) say(kLibraryMemory);
+  if (is_of_library(object)) say(kLibraryMemory);
   if (object.kind == ObjectKind::kHeap || object.kind == ObjectKind::kStack)
     if (!is_unique(pair.object)) say(kOneOfSeveral);
   if (a.held.empty() != b.held.empty()) {

@@ -49,6 +49,10 @@ void State::then(const State& next) {
     reached = false;
     return;
   }
+  if (next.released_all) {
+    acquired.clear();
+    released_all = true;
+  }
   for (const Lock& lock : next.released)
     if (!release(acquired, lock)) note_release(lock);
   acquired.insert(next.acquired.begin(), next.acquired.end());
@@ -66,6 +70,7 @@ void State::meet(const State& other) {
     return;
   }
   acquired = intersection(acquired, other.acquired);
+  released_all |= other.released_all;
   for (const Lock& lock : other.released)
     if (!released.contains(lock)) released.insert(lock);
   started |= other.started;

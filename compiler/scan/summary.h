@@ -41,6 +41,7 @@ using Spawns = llvm::SmallBitVector;  // by number of the spawning call
 struct State {
   bool reached = false;
   Locks acquired, released;
+  bool released_all = false;  // any lock may have been released
   Spawns started, joined;  // may be running; certainly ended
   // May: semaphores, conditions, flags that something was waited for at.
   std::set<LocationList> waited;
@@ -83,7 +84,7 @@ class Summaries {
   // Starts whose threads are assumed to have ended after a join that may cover only some of them.
   const Spawns& joined_by_assumption() const { return assumed_; }
   const std::vector<llvm::Function*>& order() const { return order_; }  // callees first
-  // False: the time ran out before the pointers or all functions were analysed.
+  // False: the time ran out before the pointers or all functions were analysed in full.
   bool is_complete() const { return points_to_.is_complete() && skipped_ == 0; }
   Counters counters() const;
 
@@ -92,6 +93,7 @@ class Summaries {
   void find_spawns();
   void find_order();
   State call_effect(const llvm::CallBase& call);
+  void bound(State& state);
 
   llvm::Module& module_;
   PointsTo& points_to_;
@@ -104,7 +106,9 @@ class Summaries {
   std::vector<llvm::Function*> order_;
   std::vector<size_t> component_;  // of order_[i]
   Spawns assumed_;
-  uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0, skipped_ = 0;
+  std::map<std::vector<LocationList>, LocationList> unions_;  // bound()
+  uint64_t joins_unresolved_ = 0, joins_of_all_ = 0, not_settled_ = 0, skipped_ = 0,
+           releases_merged_ = 0;
 };
 
 }  // namespace deadheat::scan

@@ -9,5 +9,7 @@ namespace deadheat::pipeline {
 
 std::string scanner();   // its path
 Status check_scanner();  // the Error says what to install
+// Where it keeps results of programs that have not changed; empty: there is no such folder.
+std::string scan_cache();
 
 }  // namespace deadheat::pipeline
