@@ -57,6 +57,20 @@ class Flags(Validation):
         self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
 
 
+class Jumps(Validation):
+    def test_a_handler_that_jumps_away_from_an_access(self):
+        """The access is never made: what comes after the jump does not meet it."""
+        path = self.source("jumps.c")
+        self.write_candidates(candidate(path, ("put", lines_of(path, r"data = 1;")[0], "write"), ("take", lines_of(path, r"data = 2;")[0], "write")))
+        self.build("jumps.c")
+        patient = ("--tau", "20", "--tau-step", "100", "--tau-most", "120")
+        status, findings, text = self.validate(self.path("program"), options=patient)
+        self.assertEqual(status, 0, text)
+        self.assertNotEqual(self.state(self.only(findings, text)), "true_race", text)
+        status, findings, text = self.validate(self.path("program"), "racy", options=patient)
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+
+
 class Optimised(Validation):
     """The compiler may look at what the program only looks at under a condition: no access of the program, so no race."""
 
