@@ -86,7 +86,10 @@ void note_locks(const Thread& self, Job& job, uint32_t role) {
 }
 
 // The wished order would be missed by this access, and the other side may come in time.
-bool wants_to_wait(Thread& self, Job& job, uint32_t role) {
+bool wants_to_wait(Thread& self, Job& job, uint32_t role, const Range& bytes) {
+  // A line against itself may read much and write little: the other thread's reads or writes meet
+  // a write.
+  if (job.sites[0] == job.sites[1] && !bytes.write) return false;
   const uint32_t second = job.order == DHV_ORDER_PRIMARY ? 1 : 0;
   if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_STEER) == 0 ||
       job.order == DHV_ORDER_ANY || job.tau_us == 0 || job.steered || live < 2 ||
@@ -159,8 +162,13 @@ Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
       continue;
     }
     note_locks(self, job, role);
+    // What a line that is against itself read before its write is watched no longer: the write may
+    // be where the thread is held back.
+    if (job.watch.active && job.watch.thread == self.common.number && bytes.write &&
+        !job.watch.bytes.write && job.sites[0] == job.sites[1] && !job.steered)
+      end_watch(job);
     if (job.watch.active && !moves_on(self, job, role, bytes)) continue;
-    if (pause == nullptr && wants_to_wait(self, job, role)) {
+    if (pause == nullptr && wants_to_wait(self, job, role, bytes)) {
       pause = begin_pause(self, job, role, bytes);
     } else if (!pauses[job.slot].active) {
       begin_watch(self, job, role, bytes);
