@@ -7,6 +7,7 @@
 
 #include <llvm/ADT/MapVector.h>
 #include <llvm/IR/PassManager.h>
+#include <llvm/IR/ValueHandle.h>
 
 #include <cstdint>
 #include <map>
@@ -18,15 +19,15 @@
 namespace llvm {
 class Instruction;
 class Module;
-class Value;
 }  // namespace llvm
 
 namespace deadheat::pass {
 
-// One access that an instruction makes: a copy makes two.
+// One access that an instruction makes: a copy makes two. The values may be loads that are sites
+// themselves (p->next->value): checks replace those by what both ways yield, and this follows.
 struct Reach {
-  llvm::Value* pointer = nullptr;
-  llvm::Value* length = nullptr;  // null: `size` bytes
+  llvm::WeakTrackingVH pointer;
+  llvm::WeakTrackingVH length;  // null: `size` bytes
   uint64_t size = 0;
   bool write = false, read = false, atomic = false, frees = false;
 };

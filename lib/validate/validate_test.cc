@@ -141,6 +141,16 @@ TEST(Course, ASightingIsNoRace) {
   EXPECT_EQ(model::fold(evidence).state, model::VerdictState::kUnknown);
 }
 
+TEST(Course, APairThatCameOrderedIsHeldBackNext) {
+  Course course(0, pair_of(1, 2), {});
+  Attempt attempt;
+  EXPECT_FALSE(course.next(attempt).promoted);
+  Answer answer;
+  answer.outcome = DHV_OUTCOME_NO_RACE;
+  course.take(attempt, &answer);
+  EXPECT_TRUE(course.next(attempt).promoted);
+}
+
 TEST(Course, WhatNeverMeetsIsGivenUpWithItsReason) {
   for (const auto& [reached, several, words] :
        {std::tuple(false, false, "neither site was ever reached"),

@@ -37,6 +37,9 @@ struct Job {
 // A thread that is held back before its access.
 struct Pause {
   bool active = false, matched = false;
+  // A signal's handler runs in the thread and may never return: until it has, the access is not
+  // about to be made.
+  bool interrupted = false;
   uint32_t done = 0;  // the other side's access has been made; a futex
   uint32_t turn = 0, serial = 0, thread = 0, kernel_id = 0, role = 0, tau_us = 0;
   Range bytes = {};

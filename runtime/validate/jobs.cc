@@ -29,7 +29,7 @@ uint32_t slow_paths;
 
 bool meets_pause(Thread& self, Job& job, uint32_t site, const Range& bytes) {
   Pause& pause = pauses[job.slot];
-  if (!pause.active || pause.matched || pause.serial != job.serial ||
+  if (!pause.active || pause.interrupted || pause.matched || pause.serial != job.serial ||
       job.sites[1 - pause.role] != site || pause.thread == self.common.number ||
       !pause.bytes.conflicts(bytes))
     return false;
@@ -86,7 +86,10 @@ void note_locks(const Thread& self, Job& job, uint32_t role) {
 }
 
 // The wished order would be missed by this access, and the other side may come in time.
-bool wants_to_wait(Thread& self, Job& job, uint32_t role) {
+bool wants_to_wait(Thread& self, Job& job, uint32_t role, const Range& bytes) {
+  // A line against itself may read much and write little: the other thread's reads or writes meet
+  // a write.
+  if (job.sites[0] == job.sites[1] && !bytes.write) return false;
   const uint32_t second = job.order == DHV_ORDER_PRIMARY ? 1 : 0;
   if ((__atomic_load_n(&page()->switches, __ATOMIC_RELAXED) & DHV_SWITCH_STEER) == 0 ||
       job.order == DHV_ORDER_ANY || job.tau_us == 0 || job.steered || live < 2 ||
@@ -121,6 +124,7 @@ Pause* begin_pause(Thread& self, Job& job, uint32_t role, const Range& bytes) {
   pause.bytes = bytes;
   pause.tau_us = job.tau_us;
   pause.active = true;
+  self.waits = true;  // before signals that came meanwhile are handled
   return &pause;
 }
 
@@ -158,8 +162,13 @@ Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
       continue;
     }
     note_locks(self, job, role);
+    // What a line that is against itself read before its write is watched no longer: the write may
+    // be where the thread is held back.
+    if (job.watch.active && job.watch.thread == self.common.number && bytes.write &&
+        !job.watch.bytes.write && job.sites[0] == job.sites[1] && !job.steered)
+      end_watch(job);
     if (job.watch.active && !moves_on(self, job, role, bytes)) continue;
-    if (pause == nullptr && wants_to_wait(self, job, role)) {
+    if (pause == nullptr && wants_to_wait(self, job, role, bytes)) {
       pause = begin_pause(self, job, role, bytes);
     } else if (!pauses[job.slot].active) {
       begin_watch(self, job, role, bytes);
@@ -169,11 +178,22 @@ Pause* look_at_jobs(Thread& self, uint32_t site, const Range& bytes) {
 }
 // --- Steering.
 
-void wait_until(uint32_t& word, uint64_t deadline_ns) {
+// The thread's own pause: a handler of a signal that came may have given it away.
+bool is_ours(const Pause& pause, const Thread& self, uint32_t turn) {
+  return self.waits && pause.active && pause.turn == turn;
+}
+
+void wait_until(Thread& self, Pause& pause, uint32_t turn, uint64_t deadline_ns) {
+  uint32_t& word = pause.done;
   for (;;) {
     if (__atomic_load_n(&word, __ATOMIC_ACQUIRE) != 0) return;
+    if (__atomic_load_n(&pause.interrupted, __ATOMIC_RELAXED)) {
+      const Inside inside(&self);
+      const Locked locked(state_lock);
+      if (is_ours(pause, self, turn)) pause.interrupted = false;  // the handler has returned
+    }
     const uint64_t now = now_ns();
-    if (now >= deadline_ns) return;
+    if (now >= deadline_ns || !self.waits) return;
     const uint64_t left = deadline_ns - now;
     const timespec time = {static_cast<time_t>(left / 1'000'000'000),
                            static_cast<long>(left % 1'000'000'000)};
@@ -184,18 +204,21 @@ void wait_until(uint32_t& word, uint64_t deadline_ns) {
 
 void hold_back(Thread& self, Pause& pause, const Range& bytes) {
   const uint64_t begun = now_ns();
-  const uint32_t tau_us = pause.tau_us;
-  self.waits = true;  // signal handlers run at once; their accesses are ignored
-  wait_until(pause.done, begun + uint64_t{tau_us} * 1000);
+  const uint32_t tau_us = pause.tau_us, turn = pause.turn;
+  // Signal handlers run at once; their accesses are ignored.
+  wait_until(self, pause, turn, begun + uint64_t{tau_us} * 1000);
   if (__atomic_load_n(&pause.matched, __ATOMIC_ACQUIRE))
-    wait_until(pause.done, now_ns() + kHandOverNs);
-  self.waits = false;
+    wait_until(self, pause, turn, now_ns() + kHandOverNs);
   const uint64_t took = now_ns() - begun;
+  // From here on handlers wait: none finds a thread that looks held back and is not.
   const Inside inside(&self);
   const Locked locked(state_lock);
-  pause.active = false;
+  const bool ours = is_ours(pause, self, turn);
+  self.waits = false;
+  if (ours) pause.active = false;
   give_back(self, tau_us, took);
   count(page()->counters.waited_ns, took);
+  if (!ours) return;
   Job& job = jobs[&pause - pauses];
   if (job.serial != pause.serial) return;
   note_wait(job, static_cast<uint32_t>(took / 1000));
@@ -257,11 +280,34 @@ void job_access_made(Thread& self) {
   __atomic_store_n(&pause.done, 1, __ATOMIC_RELEASE);
   system_call(SYS_futex, reinterpret_cast<long>(&pause.done), FUTEX_WAKE_PRIVATE, 1);
 }
+// Whether the handler returns is not known before it does. A match that was made before counts:
+// the thread stood at its access then.
+void pause_is_interrupted(Thread& self) {
+  const Inside inside(&self);
+  const Locked locked(state_lock);
+  for (Pause& pause : pauses)
+    if (pause.active && pause.thread == self.common.number) pause.interrupted = true;
+}
+
+void pause_is_left(Thread& self) {
+  const Inside inside(&self);
+  const Locked locked(state_lock);
+  for (Pause& pause : pauses) {
+    if (!pause.active || pause.thread != self.common.number) continue;
+    pause.active = false;
+    Job& job = jobs[&pause - pauses];
+    if (job.active && job.serial == pause.serial && !pause.matched)
+      answer(job, DHV_OUTCOME_EXPIRED, {pause.role, pause.kernel_id, 0, pause.bytes});
+  }
+  self.waits = false;
+}
+
 void jobs_after_fork(Thread& self) {
   for (Job& job : jobs) job = {};
   for (Pause& pause : pauses) pause = {};
   production_work = 0;
   self.wakes = 0;
+  self.waits = false;
   watches_after_fork(self);
   budget_start();
 }

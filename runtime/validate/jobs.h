@@ -33,6 +33,9 @@ extern uint32_t stretch;
 
 void job_access(Thread& self, uint32_t site, const Range& bytes);
 void job_access_made(Thread& self);
+// A thread that is held back runs a signal's handler; leaves by a jump, or ends.
+void pause_is_interrupted(Thread& self);
+void pause_is_left(Thread& self);
 
 void thread_begins(Thread& created, const Thread* parent);
 void thread_is_over(Thread& ended);

@@ -119,6 +119,7 @@ void on_thread_start(Thread* self) {
 }
 
 void on_thread_finish(Thread* self) {
+  if (__builtin_expect(self->waits, 0)) pause_is_left(*self);  // cancelled, or ended by a handler
   thread_is_over(*self);
   bool nobody_joins = false;
   {
@@ -213,7 +214,13 @@ void on_alloc(Thread*, Address, Address, size_t) {}
 void on_fresh(Thread*, Address, Address, size_t) {}
 void on_benign_race(Thread*, Address, size_t, const char*) {}
 Address thread_stack_end(Address) { return 0; }  // what a region reaches is not needed here
-Thread* on_signal_begin(Thread*) { return nullptr; }
+Thread* on_signal_begin(Thread* self) {
+  if (__builtin_expect(self->waits, 0)) pause_is_interrupted(*self);
+  return nullptr;
+}
+void on_jump(Thread* self, const Address*, const Address*) {
+  if (__builtin_expect(self->waits, 0)) pause_is_left(*self);
+}
 void on_signal_end(Thread*) {}
 
 }  // namespace deadheat::runtime

@@ -207,6 +207,16 @@ class Processes(Validation):
             self.assertEqual(self.state(findings[0]) == "true_race", not safe, text)
             self.assertNotIn("crash", json.dumps(findings[0]["verdict"]), text)
 
+    def test_a_program_that_replaces_itself(self):
+        path = self.source("execs.c")
+        self.write_candidates(candidate(path, ("put", lines_of(path, r"data = 1;")[0], "write"), ("take", lines_of(path, r"data = 2;")[0], "write")))
+        self.build("execs.c")
+        for way in ("safe", "racy"):
+            status, findings, text = self.validate(self.path("program"), way, options=("--tau-most", "51") if way == "safe" else
+                                                   ("--tau", "1", "--tau-step", "1000", "--tau-most", "3000"))
+            self.assertEqual((status, self.state(self.only(findings, text)) == "true_race"), (66 if way == "racy" else 0, way == "racy"), text)
+            os.remove(self.path("out.json"))
+
     def test_a_library_that_is_loaded_twice(self):
         path = self.source("library.c")
         line = lines_of(path, r"total = total")[0]

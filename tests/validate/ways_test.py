@@ -3,6 +3,7 @@
 
 usage: ways_test.py DEADHEAT DEADHEAT_CC PROGRAMS
 """
+import os
 import re
 import shutil
 import sys
@@ -54,6 +55,39 @@ class Flags(Validation):
             self.assertEqual(status, 0, text)
             self.assertNotEqual(self.state(self.only(findings, text)), "true_race", text)
         status, findings, text = self.validate(self.path("program"), "none", options=RACY)
+        self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
+
+
+class Chains(Validation):
+    """A site may be reached through what another site loads."""
+
+    def test_each_site_is_checked_at_its_address(self):
+        path = self.source("chain.c")
+        line = lines_of(path, r"->value \+= value")[0]
+        with open(self.path("list.txt"), "w", encoding="utf-8") as file:
+            file.write(f"chain.c:{line} chain.c:{line}\n")
+        ours = ("-O1", "-S", "-emit-llvm", path, "-o", self.path("chain.ll"))
+        self.assertEqual(self.run_in(self.compiler, "--candidates", self.path("list.txt"), *ours).returncode, 0)
+        done = self.run_in("clang-19", "-c", self.path("chain.ll"), "-o", self.path("chain.o"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for safe in (False, True):
+            self.build("chain.c", *(["-DSAFE"] if safe else []), candidates="list.txt")
+            status, findings, text = self.validate(self.path("program"), options=() if safe else RACY, candidates="list.txt")
+            self.assertEqual((status, self.state(self.only(findings, text)) == "true_race"), (0 if safe else 66, not safe), text)
+            os.remove(self.path("out.json"))
+
+
+class Jumps(Validation):
+    def test_a_handler_that_jumps_away_from_an_access(self):
+        """The access is never made: what comes after the jump does not meet it."""
+        path = self.source("jumps.c")
+        self.write_candidates(candidate(path, ("put", lines_of(path, r"data = 1;")[0], "write"), ("take", lines_of(path, r"data = 2;")[0], "write")))
+        self.build("jumps.c")
+        patient = ("--tau", "20", "--tau-step", "100", "--tau-most", "120")
+        status, findings, text = self.validate(self.path("program"), options=patient)
+        self.assertEqual(status, 0, text)
+        self.assertNotEqual(self.state(self.only(findings, text)), "true_race", text)
+        status, findings, text = self.validate(self.path("program"), "racy", options=patient)
         self.assertEqual((status, self.state(self.only(findings, text))), (66, "true_race"), text)
 
 
