@@ -32,7 +32,7 @@ std::string clock_words(double seconds) {
 std::string status_words(const confirm::Progress& progress) {
   std::string text = std::to_string(progress.decided) + " of " +
                      std::to_string(progress.candidates) + " candidates decided, " +
-                     std::to_string(progress.confirmed) + " confirmed, " +
+                     std::to_string(progress.confirmed) + " true, " +
                      std::to_string(progress.harmful) + " harmful";
   if (progress.diverged > 0) text += ", " + std::to_string(progress.diverged) + " diverged";
   if (progress.trials == 0) return text;

@@ -27,7 +27,7 @@ class CampaignStatus {
   Clock::time_point last_;
 };
 
-// "2 of 5 candidates decided, 1 confirmed, 1 harmful; 120 trials, 40.0 a second, at most 0:07 left"
+// "2 of 5 candidates decided, 1 true, 1 harmful; 120 trials, 40.0 a second, at most 0:07 left"
 std::string status_words(const confirm::Progress& progress);
 
 }  // namespace deadheat::apps
