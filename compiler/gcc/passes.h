@@ -2,6 +2,8 @@
 // rules. It works behind gcc's own thread sanitizer pass: what is inserted here has no checks, and
 // a check that is not needed is a call to remove.
 //
+//   library locks    before anything is inlined: a lock of libstdc++'s is given back with release
+//
 //   drop checks      calls of __tsan_readN and __tsan_writeN that cannot find a race of their own
 //   loop checks      accesses of a loop that does not synchronise: one check before it
 //   string calls     copies and fills of constant size, which gcc expands in line
@@ -22,6 +24,9 @@ std::string assembler_name(const_tree declaration);
 // A function of the runtime, by its name in the object; the same tree for each call in this
 // translation unit.
 tree runtime_function(const char* name, tree type);
+
+bool is_library_unlock(const_tree declaration);
+void order_library_unlock(function* fun);
 
 struct DropCounts {
   unsigned accesses = 0;

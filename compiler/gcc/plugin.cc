@@ -1,6 +1,7 @@
-// Where the plugin meets gcc: one pass over the whole unit before its functions are expanded, one
-// pass a function behind gcc's thread sanitizer pass ("tsan", at -O0 "tsan0"), and the end of the
-// unit. `-fplugin-arg-deadheat_gcc-remarks` prints what was done, a line a function.
+// Where the plugin meets gcc: one pass a function before anything is inlined, one over the whole
+// unit before its functions are expanded, one a function behind gcc's thread sanitizer pass
+// ("tsan", at -O0 "tsan0"), and the end of the unit. `-fplugin-arg-deadheat_gcc-remarks` prints
+// what was done, a line a function.
 //
 // A plugin fits one version of gcc. Loaded by another one it says so and does nothing: no build
 // fails because of it.
@@ -60,6 +61,23 @@ class FunctionPass : public gimple_opt_pass {
       GIMPLE_PASS, "deadheat", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0};
 };
 
+class LibraryLockPass : public gimple_opt_pass {
+ public:
+  explicit LibraryLockPass(::gcc::context* context) : gimple_opt_pass(kData, context) {}
+  bool gate(function* fun) override {
+    return (flag_sanitize & SANITIZE_THREAD) != 0 && is_library_unlock(fun->decl);
+  }
+
+  unsigned execute(function* fun) override {
+    order_library_unlock(fun);
+    return 0;
+  }
+
+ private:
+  static constexpr pass_data kData = {
+      GIMPLE_PASS, "deadheat-locks", OPTGROUP_NONE, TV_NONE, PROP_ssa | PROP_cfg, 0, 0, 0, 0};
+};
+
 class UnitPass : public simple_ipa_opt_pass {
  public:
   explicit UnitPass(::gcc::context* context) : simple_ipa_opt_pass(kData, context) {}
@@ -110,6 +128,7 @@ __attribute__((visibility("default"))) int plugin_init(
     remarks |= strcmp(arguments->argv[i].key, "remarks") == 0;
   }
   const char* name = arguments->base_name;
+  add_pass(name, new LibraryLockPass(g), "ssa", PASS_POS_INSERT_AFTER);
   add_pass(name, new UnitPass(g), "simdclone", PASS_POS_INSERT_AFTER);
   add_pass(name, new FunctionPass(g), "tsan", PASS_POS_INSERT_AFTER);
   add_pass(name, new FunctionPass(g), "tsan0", PASS_POS_INSERT_AFTER);

@@ -1,5 +1,7 @@
 // The parts of the plugin, each a page, each over one function or module, in this order:
 //
+//   library locks   before anything is inlined: a lock of libstdc++'s is given back with release
+//
 //   small copies    of a few words become loads and stores
 //   drop checks     accesses that cannot matter get !nosanitize
 //   loop checks     accesses of a loop that does not synchronise: one check before it
@@ -42,6 +44,7 @@ struct DropCounts {
 bool instrumented(const llvm::Function& function);  // ThreadSanitizer's pass will work on it
 void mark_ours(llvm::Instruction& instruction);     // !nosanitize
 
+bool order_library_locks(llvm::Module& module);
 uint32_t expand_small_copies(llvm::Function& function);
 uint32_t check_wide_accesses(llvm::Function& function);
 bool compiles_cxx20();

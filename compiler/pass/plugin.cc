@@ -89,7 +89,21 @@ class DeadheatPass : public llvm::PassInfoMixin<DeadheatPass> {
   bool optimizing_;
 };
 
+class LibraryLocks : public llvm::PassInfoMixin<LibraryLocks> {
+ public:
+  static bool isRequired() { return true; }  // NOLINT(readability-identifier-naming): LLVM's name
+
+  llvm::PreservedAnalyses run(llvm::Module& module, llvm::ModuleAnalysisManager& manager) const {
+    return order_library_locks(module) ? llvm::PreservedAnalyses::none()
+                                       : llvm::PreservedAnalyses::all();
+  }
+};
+
 void add_to(llvm::PassBuilder& builder) {
+  builder.registerPipelineStartEPCallback(
+      [](llvm::ModulePassManager& manager, llvm::OptimizationLevel) {
+        manager.addPass(LibraryLocks());
+      });
   // Sanitizers are added at this point too, after the plugins' callbacks.
   builder.registerOptimizerLastEPCallback(
       [](llvm::ModulePassManager& manager, llvm::OptimizationLevel level) {

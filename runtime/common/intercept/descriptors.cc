@@ -53,10 +53,12 @@ Address sockets_object() { return address_of(&all_sockets); }
 
 bool is_file_object(Address object) { return object - address_of(files) < sizeof files; }
 
+// First to the object, then the look for relatives: who makes them receives from the object next,
+// so that one of the two has what we publish here (passes_on).
 void object_publishes(Thread* thread, Address pc, Address object) {
+  on_happens_before(thread, pc, object);
   if (has_relatives() && object != sockets_object())
     on_happens_before(thread, pc, sockets_object());
-  on_happens_before(thread, pc, object);
 }
 
 void object_received(Thread* thread, Address pc, Address object) {
@@ -98,11 +100,13 @@ void Sending::begins(int fd) {
   descriptor_used(thread_, pc_, fd);
   object_ = descriptor_object(fd);
   if (object_ == 0) return;
-  if (has_relatives() && object_ != sockets_object())
-    on_happens_before(thread_, pc_, sockets_object());
+  const bool relatives = has_relatives() || object_ == sockets_object();
+  if (relatives && object_ != sockets_object()) on_happens_before(thread_, pc_, sockets_object());
   if (is_file_object(object_) && watched_files_object() != 0)
     on_happens_before(thread_, pc_, watched_files_object());
   on_send_begin(thread_, pc_, object_);
+  // As in object_publishes. The reads of this one call are then not checked.
+  if (!relatives && has_relatives()) on_happens_before(thread_, pc_, sockets_object());
 }
 
 void Sending::is_offered(const void* begin, size_t size) const {

@@ -47,6 +47,17 @@ ssize_t received_parts(ssize_t result, Address pc, int fd, const iovec* parts, i
   return result;
 }
 
+// Before a call that takes from one descriptor and gives to another: who receives from `to` comes
+// after what was sent to `from`. What is sent while the call waits for it is published to `from`
+// only: so from the first such call on all output is ordered before all later input (relatives.cc).
+// A regular file has nothing to wait for; a write to it during the call itself is missed.
+void passes_on(Address pc, int from, int to) {
+  if (nothing_to_do() || self() == nullptr) return;
+  if (!is_file_object(descriptor_object(from))) makes_relatives();
+  descriptor_received(self(), pc, from);
+  descriptor_publishes(self(), pc, to);
+}
+
 size_t parts_of(int count) { return count > 0 ? static_cast<size_t>(count) : 0; }
 
 uint64_t timeout_ns(int timeout_ms) {
@@ -182,7 +193,7 @@ INTERCEPT(ssize_t, pwritev64v2, (int fd, const iovec* parts, int count, off64_t 
 
 #define SENDFILE(name, offset)                                              \
   INTERCEPT(ssize_t, name, (int to, int from, offset* at, size_t size)) {   \
-    descriptor_publishes(self(), CALLER, to);                               \
+    passes_on(CALLER, from, to);                                            \
     return received(REAL(name)(to, from, at, size), CALLER, from, nullptr); \
   }
 SENDFILE(sendfile, off_t)
@@ -191,13 +202,13 @@ SENDFILE(sendfile64, off64_t)
 
 INTERCEPT(ssize_t, copy_file_range,
           (int from, off64_t* from_at, int to, off64_t* to_at, size_t size, unsigned flags)) {
-  descriptor_publishes(self(), CALLER, to);
+  passes_on(CALLER, from, to);
   return received(REAL(copy_file_range)(from, from_at, to, to_at, size, flags), CALLER, from,
                   nullptr);
 }
 
 INTERCEPT(ssize_t, tee, (int from, int to, size_t size, unsigned flags)) {
-  descriptor_publishes(self(), CALLER, to);
+  passes_on(CALLER, from, to);
   return received(REAL(tee)(from, to, size, flags), CALLER, from, nullptr);
 }
 
@@ -232,7 +243,7 @@ INTERCEPT(int, fchmod, (int fd, mode_t mode)) {
 
 INTERCEPT(ssize_t, splice,
           (int from, off64_t* from_at, int to, off64_t* to_at, size_t size, unsigned flags)) {
-  descriptor_publishes(self(), CALLER, to);
+  passes_on(CALLER, from, to);
   const ssize_t result = REAL(splice)(from, from_at, to, to_at, size, flags);
   if (result >= 0) descriptor_received(self(), CALLER, from);
   return result;

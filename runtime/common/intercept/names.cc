@@ -9,8 +9,11 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 
 #include "runtime/common/intercept/descriptors.h"
+#include "runtime/common/intercept/start.h"
+#include "runtime/common/os.h"
 
 namespace deadheat::runtime {
 
@@ -66,17 +69,42 @@ void may_create(Address pc, const char* path, const char* mode) {
   if (mode != nullptr && mode[0] != 'r') changes_name(pc, path);
 }
 
+bool is_fifo(int folder, const char* path) {
+  struct stat status;
+  return system_call(SYS_newfstatat, folder, reinterpret_cast<long>(path),
+                     reinterpret_cast<long>(&status), 0) == 0 &&
+         S_ISFIFO(status.st_mode);
+}
+
+// Opening one end of a FIFO waits for a thread that opens the other end: each comes after what the
+// other did before. A thread that is alone is spared the question whether it is one.
+class Opening {
+ public:
+  Opening(Address pc, int folder, const char* path)
+      : fifo_(self() != nullptr && !nothing_to_do() && threads_alive() > 1 &&
+              is_fifo(folder, path)),
+        outside_(fifo_ ? self() : nullptr, pc, "open") {
+    if (fifo_) changes_name(pc, path);
+  }
+
+ private:
+  bool fifo_;
+  Outside outside_;
+};
+
 }  // namespace
 
 // Passes the mode on whether it was given or not, as libc does.
 #define OPEN(name)                                                \
   INTERCEPT(int, name, (const char* path, int flags, int mode)) { \
     may_create(CALLER, path, flags);                              \
+    const Opening opening(CALLER, AT_FDCWD, path);                \
     return opened(REAL(name)(path, flags, mode), CALLER, path);   \
   }
 #define OPEN_AT(name)                                                         \
   INTERCEPT(int, name, (int folder, const char* path, int flags, int mode)) { \
     may_create(CALLER, path, flags);                                          \
+    const Opening opening(CALLER, folder, path);                              \
     return opened(REAL(name)(folder, path, flags, mode), CALLER, path);       \
   }
 #define CREATE(name)                                      \
@@ -87,6 +115,7 @@ void may_create(Address pc, const char* path, const char* mode) {
 #define OPEN_STREAM(name)                                        \
   INTERCEPT(FILE*, name, (const char* path, const char* mode)) { \
     may_create(CALLER, path, mode);                              \
+    const Opening opening(CALLER, AT_FDCWD, path);               \
     return opened(REAL(name)(path, mode), CALLER, path);         \
   }
 

@@ -1,7 +1,8 @@
 // stdio: the buffers that it reads and fills for instrumented callers, its locks, and the
 // descriptors that it closes. Its own buffers are internal to libc, and its internal locking orders
 // nothing that a program may rely on.
-#include <stdarg.h>
+#include "runtime/common/intercept/streams.h"
+
 #include <stdio.h>
 #include <wchar.h>
 
@@ -35,14 +36,6 @@ ssize_t got_line(ssize_t size, Address pc, char** line, size_t* room) {
   return size;
 }
 
-// If the text did not fit, only the part that did was written.
-int formatted(int size, Address pc, const char* to, size_t room) {
-  if (size < 0 || room == 0) return size;
-  const size_t whole = static_cast<size_t>(size) + 1;
-  was_written(self(), pc, to, whole < room ? whole : room);
-  return size;
-}
-
 // The file or pipe behind a stream: bytes reach it when libc empties its buffer, in a call that
 // would overflow it, or at once if the stream is unbuffered or line-buffered. This does not count
 // as a use of the descriptor: fclose frees the number, and we do not see its next use begin.
@@ -56,6 +49,8 @@ bool empties_buffer(const FILE& file, size_t size) {
   return size >= static_cast<size_t>(file._IO_buf_end - file._IO_write_ptr);
 }
 
+}  // namespace
+
 void stream_sends(Address pc, const FILE* file, size_t size) {
   Thread* const thread = self();
   if (thread == nullptr || file == nullptr || !empties_buffer(*file, size)) return;
@@ -68,11 +63,6 @@ void stream_received(Address pc, const FILE* file) {
   const Address object = thread == nullptr ? 0 : stream_object(file);
   if (object != 0) object_received(thread, pc, object);
 }
-
-// The size is not known in advance.
-constexpr size_t kAnySize = SIZE_MAX;
-
-}  // namespace
 
 INTERCEPT(size_t, fread, (void* to, size_t size, size_t count, FILE* file)) {
   const size_t result = REAL(fread)(to, size, count, file);
@@ -173,86 +163,6 @@ INTERCEPT(int, fflush, (FILE * file)) {
   stream_sends(CALLER, file, kAnySize);
   return REAL(fflush)(file);
 }
-
-INTERCEPT(int, vfprintf, (FILE * file, const char* format, va_list list)) {
-  stream_sends(CALLER, file, kAnySize);
-  return REAL(vfprintf)(file, format, list);
-}
-
-INTERCEPT(int, __vfprintf_chk, (FILE * file, int flag, const char* format, va_list list)) {
-  stream_sends(CALLER, file, kAnySize);
-  return REAL(__vfprintf_chk)(file, flag, format, list);
-}
-
-#define PRINTING(name, parameters, call)                   \
-  EXPORTED int intercept_##name parameters __asm__(#name); \
-  extern "C" int intercept_##name parameters {             \
-    stream_sends(CALLER, file, kAnySize);                  \
-    va_list list;                                          \
-    va_start(list, format);                                \
-    const int size = call;                                 \
-    va_end(list);                                          \
-    return size;                                           \
-  }
-PRINTING(fprintf, (FILE * file, const char* format, ...), REAL(vfprintf)(file, format, list))
-PRINTING(__fprintf_chk, (FILE * file, int flag, const char* format, ...),
-         REAL(__vfprintf_chk)(file, flag, format, list))
-#undef PRINTING
-
-REAL_FUNCTION(int, vfscanf, (FILE * file, const char* format, va_list list))
-REAL_FUNCTION(int, __isoc99_vfscanf, (FILE * file, const char* format, va_list list))
-
-#define SCANNING(name, real)                                                         \
-  EXPORTED int intercept_##name(FILE* file, const char* format, ...) __asm__(#name); \
-  extern "C" int intercept_##name(FILE* file, const char* format, ...) {             \
-    va_list list;                                                                    \
-    va_start(list, format);                                                          \
-    const int count = REAL(real)(file, format, list);                                \
-    va_end(list);                                                                    \
-    stream_received(CALLER, file);                                                   \
-    return count;                                                                    \
-  }
-SCANNING(fscanf, vfscanf)
-SCANNING(__isoc99_fscanf, __isoc99_vfscanf)
-#undef SCANNING
-
-INTERCEPT(int, vsnprintf, (char* to, size_t room, const char* format, va_list list)) {
-  return formatted(REAL(vsnprintf)(to, room, format, list), CALLER, to, room);
-}
-
-INTERCEPT(int, vsprintf, (char* to, const char* format, va_list list)) {
-  return formatted(REAL(vsprintf)(to, format, list), CALLER, to, SIZE_MAX);
-}
-
-INTERCEPT(int, __vsnprintf_chk,
-          (char* to, size_t room, int flag, size_t limit, const char* format, va_list list)) {
-  return formatted(REAL(__vsnprintf_chk)(to, room, flag, limit, format, list), CALLER, to, room);
-}
-
-INTERCEPT(int, __vsprintf_chk,
-          (char* to, int flag, size_t limit, const char* format, va_list list)) {
-  return formatted(REAL(__vsprintf_chk)(to, flag, limit, format, list), CALLER, to, SIZE_MAX);
-}
-
-#define FORMATTING(name, parameters, last, call, room)     \
-  EXPORTED int intercept_##name parameters __asm__(#name); \
-  extern "C" int intercept_##name parameters {             \
-    va_list list;                                          \
-    va_start(list, last);                                  \
-    const int size = call;                                 \
-    va_end(list);                                          \
-    return formatted(size, CALLER, to, room);              \
-  }
-
-FORMATTING(snprintf, (char* to, size_t room, const char* format, ...), format,
-           REAL(vsnprintf)(to, room, format, list), room)
-FORMATTING(sprintf, (char* to, const char* format, ...), format, REAL(vsprintf)(to, format, list),
-           SIZE_MAX)
-FORMATTING(__snprintf_chk, (char* to, size_t room, int flag, size_t limit, const char* format, ...),
-           format, REAL(__vsnprintf_chk)(to, room, flag, limit, format, list), room)
-FORMATTING(__sprintf_chk, (char* to, int flag, size_t limit, const char* format, ...), format,
-           REAL(__vsprintf_chk)(to, flag, limit, format, list), SIZE_MAX)
-#undef FORMATTING
 
 // GNU's version may return a text of its own instead.
 INTERCEPT(char*, strerror_r, (int error, char* to, size_t room)) {
