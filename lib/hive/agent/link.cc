@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
 
@@ -51,7 +53,11 @@ void Link::wait_longer() {
 }
 
 Result<std::string> Link::post(const std::string& path, const std::string& body) {
-  note(path, body);
+  if (const Status noted = note(path, body); !noted) {
+    const std::lock_guard lock(mutex_);
+    wait_longer();
+    return noted.error();
+  }
   http::Request request;
   request.method = "POST";
   request.path = path;
@@ -80,15 +86,24 @@ bool Link::refused() const {
   return refused_;
 }
 
-void Link::note(const std::string& path, const std::string& body) {
+// Before it is sent: what cannot be shown to the user does not leave the machine. A full disk holds
+// the agent up, and its results wait.
+Status Link::note(const std::string& path, const std::string& body) {
   if (struct stat status = {}; ::stat(log_.c_str(), &status) == 0 && status.st_size > kMostLog)
     (void)std::rename(log_.c_str(), (log_ + ".1").c_str());
   const int64_t now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(
                              std::chrono::system_clock::now().time_since_epoch())
                              .count();
   const ScopedFd file(::open(log_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
-  if (file.valid())
-    (void)write_all(file.get(), std::to_string(now_ms) + " " + path + " " + body + "\n", log_);
+  if (!file.valid()) return errno_error("cannot open", log_, errno);
+  struct stat before = {};
+  (void)::fstat(file.get(), &before);
+  const Status written =
+      write_all(file.get(), std::to_string(now_ms) + " " + path + " " + body + "\n", log_);
+  if (written) return Ok{};
+  (void)!::ftruncate(file.get(), before.st_size);  // no half line
+  return Error{written.error().message + ": nothing is sent that the log does not show",
+               "make room on that disk"};
 }
 
 }  // namespace deadheat::hive::agent

@@ -32,7 +32,7 @@ class Link {
   Result<Answer> understood(Result<std::string> body, Result<Answer> (*decode)(std::string_view));
   void wait_longer();  // with the lock
   Result<std::string> post(const std::string& path, const std::string& body);
-  void note(const std::string& path, const std::string& body);
+  Status note(const std::string& path, const std::string& body);
 
   http::Client hive_;
   std::string token_, log_;

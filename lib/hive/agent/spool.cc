@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "lib/base/file.h"
@@ -14,6 +15,8 @@
 
 namespace deadheat::hive::agent {
 namespace {
+
+constexpr char kLost[] = ".lost";
 
 std::string line_of(const std::string& instance, const api::JobResult& result) {
   api::Results one;
@@ -26,6 +29,9 @@ std::string line_of(const std::string& instance, const api::JobResult& result) {
 
 Status Spool::load() {
   const std::lock_guard lock(mutex_);
+  constexpr uint64_t kMostDigits = 32;
+  if (const auto lost = read_file(path_ + kLost, kMostDigits); lost)
+    dropped_ = std::strtoull(lost.value().c_str(), nullptr, 10);
   if (struct stat status = {}; ::stat(path_.c_str(), &status) != 0) return Ok{};
   auto text = read_file(path_);
   if (!text) return text.error();
@@ -33,7 +39,7 @@ Status Spool::load() {
     if (line.empty()) continue;
     auto one = api::decode_results(line);
     if (!one || one->results.size() != 1) {
-      ++dropped_;  // the agent was killed in the middle of a line
+      lose(1);  // the agent was killed in the middle of a line
       continue;
     }
     entries_.push_back({one->instance, std::string(line) + "\n", one->results[0]});
@@ -51,11 +57,13 @@ void Spool::add(const std::string& instance, const api::JobResult& result) {
     const size_t before = entries_.size();
     std::erase_if(entries_,
                   [](const Entry& old) { return old.result.outcome == model::Outcome::kNotSeen; });
-    dropped_ += before - entries_.size();
-    if (before != entries_.size()) rewrite();
+    if (before != entries_.size()) {
+      lose(before - entries_.size());
+      rewrite();
+    }
   }
   if (bytes_ + entry.line.size() > most_bytes_) {
-    ++dropped_;
+    lose(1);
     return;
   }
   const ScopedFd file(::open(path_.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600));
@@ -93,6 +101,13 @@ void Spool::remove(const api::Results& sent) {
     return true;
   });
   if (sent_bytes_ >= bytes_) rewrite();
+}
+
+// The number is kept beside the spool: the hive shows what this installation ever lost, and what
+// was lost just before a restart would otherwise be lost from the count as well.
+void Spool::lose(uint64_t results) {
+  dropped_ += results;
+  (void)write_file(path_ + kLost, std::to_string(dropped_) + "\n", 0600);
 }
 
 void Spool::rewrite() {

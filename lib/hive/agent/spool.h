@@ -18,7 +18,7 @@ class Spool {
  public:
   Spool(std::string path, uint64_t most_bytes) : path_(std::move(path)), most_bytes_(most_bytes) {}
 
-  // Results left by an earlier agent; unreadable lines count as dropped.
+  // Results left by an earlier agent, and how many it dropped; unreadable lines count as dropped.
   Status load();
   void add(const std::string& instance, const api::JobResult& result);
   // Up to `most` of the oldest, all of one instance; empty if there are none.
@@ -36,6 +36,7 @@ class Spool {
     api::JobResult result;
   };
   void rewrite();
+  void lose(uint64_t results);
 
   mutable std::mutex mutex_;
   std::string path_;

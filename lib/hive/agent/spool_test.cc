@@ -15,9 +15,11 @@ class SpoolTest : public testing::Test {
  protected:
   void SetUp() override {
     path_ = testing::TempDir() + "spool_test." + std::to_string(::getpid());
-    std::filesystem::remove(path_);
+    TearDown();
   }
-  void TearDown() override { std::filesystem::remove(path_); }
+  void TearDown() override {
+    for (const char* end : {"", ".lost"}) std::filesystem::remove(path_ + end);
+  }
 
   static api::JobResult result(const std::string& id, Outcome outcome) {
     api::JobResult one;
@@ -127,6 +129,7 @@ TEST_F(SpoolTest, a_last_line_torn_at_any_byte_costs_itself_only) {
   for (uint64_t cut = 2; cut < line; ++cut) {  // a line that only lacks its end is whole
     std::filesystem::copy_file(copy, path_, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(path_, whole - cut);
+    std::filesystem::remove(path_ + ".lost");
     {
       Spool torn(path_, 1 << 20);
       ASSERT_TRUE(torn.load().ok());
@@ -136,7 +139,7 @@ TEST_F(SpoolTest, a_last_line_torn_at_any_byte_costs_itself_only) {
     }
     Spool next(path_, 1 << 20);
     ASSERT_TRUE(next.load().ok());
-    EXPECT_EQ(next.dropped(), 0U) << cut;
+    EXPECT_EQ(next.dropped(), 1U) << cut << ", which the hive may not have heard of yet";
     ASSERT_EQ(next.size(), 3U) << cut;
     EXPECT_EQ(next.oldest(10).results[2].id, "4");
   }

@@ -11,7 +11,6 @@ namespace deadheat::hive::store {
 namespace {
 
 constexpr int kOffers = 16;
-constexpr int64_t kMostExpired = 100;  // in one poll: bounds its time after an outage
 
 class Desk {
  public:
@@ -89,12 +88,13 @@ class Desk {
         {program_, number, stride});
   }
 
+  // So many in one poll: that bounds its time after an outage.
   void expire() {
     const std::string locks = on_.postgres() ? " FOR UPDATE SKIP LOCKED" : "";
     for (const Row& row : on_.run("SELECT id, number, stride FROM jobs WHERE program=$1 AND "
-                                  "state='leased' AND expires_ms<$2 LIMIT $3" +
+                                  "state='leased' AND expires_ms<$2 LIMIT 100" +
                                       locks,
-                                  {program_, now_ms_, kMostExpired}))
+                                  {program_, now_ms_}))
       end_lease(row.text(0), "expired", row.number(1), row.real(2));
   }
 
@@ -160,51 +160,94 @@ class Desk {
       controls_ = !any.empty();
     }
     if (*controls_ && random_.chance(settings_.policy.controls) && lease_control()) return true;
+    // Others may take the same offers meanwhile: those that are still there are looked at again.
+    constexpr int kRounds = 4;
+    for (int i = 0; i < kRounds && !on_.failed(); ++i) {
+      std::vector<Row> rows = offers_now();
+      if (rows.empty()) return false;
+      if (take_one(std::move(rows))) return !on_.failed();
+      if (!on_.postgres()) return false;
+    }
+    answer_.again = true;
+    return false;
+  }
+
+  std::vector<Row> offers_now() {
     std::vector<Row> rows = offered(
         "races r LEFT JOIN tried t ON t.program=r.program AND t.number=r.number AND "
         "t.credential=$2 AND t.instance=$3",
         "", {});
     // A trusted credential answers claims first; the others go on with what they exercised.
-    if (!who_.trusted && !rows.empty()) {
-      std::vector<Row> begun = offered(
-          "tried t JOIN races r ON r.program=t.program AND r.number=t.number",
-          "t.program=$1 AND t.credential=$2 AND t.instance=$3 AND ((t.tau_primary>$5 AND "
-          "t.done_primary=0) OR (t.tau_alternate>$5 AND t.done_alternate=0) OR (r.promoted=1 AND "
-          "t.tau_primary+t.tau_alternate>0)) AND r.turn<=$6 AND ",
-          {int64_t{settings_.policy.first_us}, rows[0].real(14) + settings_.policy.ahead});
-      if (!begun.empty()) rows = std::move(begun);
-    }
-    std::vector<crowd::Offer> offers;
-    std::vector<crowd::Tried> tried;
-    for (const Row& row : rows) {
-      crowd::Offer offer;
-      offer.number = static_cast<uint64_t>(row.number(0));
-      offer.state = model::parse_name<model::VerdictState>(row.text(1))
-                        .value_or(model::VerdictState::kUnknown);
-      offer.severe = row.text(3) != "none";
-      offer.promoted = row.number(6) != 0;
-      offer.confidence = row.real(13);
-      offer.answered[0] = static_cast<uint64_t>(row.number(4));
-      offer.answered[1] = static_cast<uint64_t>(row.number(5));
-      offers.push_back(offer);
-      crowd::Tried mine;
-      for (size_t side = 0; side < 2; ++side) {
-        mine.tau_us[side] = static_cast<uint32_t>(row.number(7 + side));
-        mine.tries[side] = static_cast<uint32_t>(row.number(9 + side));
-        mine.done[side] = row.number(11 + side) != 0;
-      }
-      tried.push_back(mine);
-    }
-    const auto choice = crowd::choose(offers, tried, settings_.policy, random_);
-    if (!choice) return false;
-    give(offers[choice->index], *choice, rows[choice->index].number(6) != 0);
-    return !on_.failed();
+    if (who_.trusted || rows.empty()) return rows;
+    std::vector<Row> begun = offered(
+        "tried t JOIN races r ON r.program=t.program AND r.number=t.number",
+        "t.program=$1 AND t.credential=$2 AND t.instance=$3 AND ((t.tau_primary>$4 AND "
+        "t.done_primary=0) OR (t.tau_alternate>$4 AND t.done_alternate=0) OR (r.promoted=1 AND "
+        "t.tau_primary+t.tau_alternate>0)) AND r.turn<=$5 AND ",
+        {int64_t{settings_.policy.first_us}, rows[0].real(14) + settings_.policy.ahead});
+    return begun.empty() ? rows : begun;
   }
 
-  // Races that the instance can do something about, by turn; `which` ends in AND.
+  // The first of them that nobody else takes at this moment.
+  bool take_one(std::vector<Row> rows) {
+    while (!rows.empty()) {
+      std::vector<crowd::Offer> offers;
+      std::vector<crowd::Tried> tried;
+      for (const Row& row : rows) {
+        offers.push_back(offer_of(row));
+        tried.push_back(tried_of(row));
+      }
+      const auto choice = crowd::choose(offers, tried, settings_.policy, random_);
+      if (!choice) return false;
+      const Row& chosen = rows[choice->index];
+      if (hold(chosen)) {
+        give(offers[choice->index], *choice, chosen.number(6) != 0);
+        return true;
+      }
+      rows.erase(rows.begin() + static_cast<std::ptrdiff_t>(choice->index));
+    }
+    return false;
+  }
+
+  // The offer is still as it was read, and is ours until the end of the transaction. One row is
+  // locked, not all that were looked at: a lock is a write.
+  bool hold(const Row& offer) {
+    if (!on_.postgres()) return true;
+    return !on_.run(
+                   "SELECT 1 FROM races WHERE program=$1 AND number=$2 AND turn=$3 AND proved=0 "
+                   "AND state='open' AND control='' FOR UPDATE SKIP LOCKED",
+                   {program_, offer.number(0), offer.real(14)})
+                .empty();
+  }
+
+  static crowd::Offer offer_of(const Row& row) {
+    crowd::Offer offer;
+    offer.number = static_cast<uint64_t>(row.number(0));
+    offer.state =
+        model::parse_name<model::VerdictState>(row.text(1)).value_or(model::VerdictState::kUnknown);
+    offer.severe = row.text(3) != "none";
+    offer.promoted = row.number(6) != 0;
+    offer.confidence = row.real(13);
+    offer.answered[0] = static_cast<uint64_t>(row.number(4));
+    offer.answered[1] = static_cast<uint64_t>(row.number(5));
+    return offer;
+  }
+
+  static crowd::Tried tried_of(const Row& row) {
+    crowd::Tried mine;
+    for (size_t side = 0; side < 2; ++side) {
+      mine.tau_us[side] = static_cast<uint32_t>(row.number(7 + side));
+      mine.tries[side] = static_cast<uint32_t>(row.number(9 + side));
+      mine.done[side] = row.number(11 + side) != 0;
+    }
+    return mine;
+  }
+
+  // Races that the instance can do something about, by turn; `which` ends in AND. The limit is part
+  // of the text: PostgreSQL plans for a tenth of the table if it is a parameter, and sorts it all.
   std::vector<Row> offered(const std::string& from, const std::string& which,
                            const std::vector<Value>& more) {
-    std::vector<Value> values = {program_, who_.credential, poll_.instance, int64_t{kOffers}};
+    std::vector<Value> values = {program_, who_.credential, poll_.instance};
     values.insert(values.end(), more.begin(), more.end());
     return on_.run(
         "SELECT r.number, r.verdict, r.proved, r.consequence, r.answered_primary, "
@@ -217,8 +260,7 @@ class Desk {
             "j.program=$1 AND j.credential=$2 AND j.instance=$3 AND j.state='leased' AND "
             "j.number=r.number) ORDER BY " +
             std::string(who_.trusted ? "CASE WHEN r.verdict='true_race' THEN 0 ELSE 1 END, " : "") +
-            "r.turn, r.shuffle LIMIT $4" +
-            std::string(on_.postgres() ? " FOR UPDATE OF r SKIP LOCKED" : ""),
+            "r.turn, r.shuffle LIMIT " + std::to_string(kOffers),
         values);
   }
 
@@ -298,6 +340,21 @@ Result<Polled> Store::poll_once(const std::string& program, const Who& who, cons
   Polled answer = Desk(on, program, who, poll, settings, averages_, random_, now_ms).serve();
   if (const Status committed = on.commit(); !committed) return committed.error();
   return answer;
+}
+
+// Offers depend on races and their states, which have a history, on what people do, which is in the
+// audit log, and on the instance's own answers. Of the history only the last minutes are counted:
+// the clocks of several hives do not differ by more, and what leaves them makes a question look
+// once more for nothing.
+Result<std::string> Store::change_mark(const std::string& program, int64_t now_ms) {
+  constexpr int64_t kRecent_ms = 600'000;
+  Statements on(*connection_);
+  const auto rows = on.run(
+      "SELECT next_audit, (SELECT count(*) FROM history WHERE program=$1 AND at_ms>=$2) FROM "
+      "programs WHERE program=$1",
+      {program, now_ms - kRecent_ms});
+  if (on.failed()) return on.error();
+  return rows.empty() ? std::string() : rows[0].text(0) + " " + rows[0].text(1);
 }
 
 }  // namespace deadheat::hive::store

@@ -150,13 +150,13 @@ class Clerk {
 
 }  // namespace
 
-Result<api::ResultsAnswer> Store::add_results(const std::string& program, const Who& who,
-                                              const api::Results& results, int64_t now_ms) {
+Result<Kept> Store::add_results(const std::string& program, const Who& who,
+                                const api::Results& results, int64_t now_ms) {
   return retried(*connection_, [&] { return add_results_once(program, who, results, now_ms); });
 }
 
-Result<api::ResultsAnswer> Store::add_results_once(const std::string& program, const Who& who,
-                                                   const api::Results& results, int64_t now_ms) {
+Result<Kept> Store::add_results_once(const std::string& program, const Who& who,
+                                     const api::Results& results, int64_t now_ms) {
   Transaction on(*connection_);
   hold_token(on, program, who);
   Clerk clerk(on, program, who, results.instance, settings, now_ms);
@@ -164,7 +164,7 @@ Result<api::ResultsAnswer> Store::add_results_once(const std::string& program, c
   for (const int64_t number : clerk.touched)
     judge_again(on, program, number, settings.rules, random_, now_ms);
   if (const Status committed = on.commit(); !committed) return committed.error();
-  return clerk.answer;
+  return Kept{std::move(clerk.answer), on.news()};
 }
 
 }  // namespace deadheat::hive::store

@@ -47,9 +47,11 @@ class Sqlite : public Connection {
     return Ok{};
   }
 
-  // A consistent copy while others write.
+  // A consistent copy while others write; for the owner alone, as the database is.
   Status backup(const std::string& path) override {
+    const mode_t old = ::umask(077);
     const auto done = run("VACUUM INTO $1", {path});
+    ::umask(old);
     if (!done) return done.error();
     return Ok{};
   }

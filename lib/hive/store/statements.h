@@ -33,10 +33,14 @@ class Statements {
   // one writer at a time anyway.
   std::string row_lock() const { return postgres() ? " FOR UPDATE" : ""; }
   bool postgres() const { return connection_.dialect() == Dialect::kPostgres; }
+  // Something went into the history of a race: a parked question may find something now.
+  void note_news() { news_ = true; }
+  bool news() const { return news_; }
 
  protected:
   Connection& connection_;
   std::optional<Error> problem_;
+  bool news_ = false;
 };
 
 class Transaction : public Statements {

@@ -68,6 +68,7 @@ void hold_token(Statements& on, const std::string& program, const Who& who) {
 
 void note_history(Statements& on, const std::string& program, int64_t number, const Change& change,
                   int64_t now_ms) {
+  on.note_news();
   on.run(
       "INSERT INTO history(program,number,step,at_ms,what,detail,who,open_delta,true_delta) SELECT "
       "$1,$2,coalesce(max(step),0)+1,$3,$4,$5,$6,$7,$8 FROM history WHERE program=$1 AND number=$2",

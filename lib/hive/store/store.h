@@ -132,6 +132,11 @@ struct Settings {
 
 struct Polled : api::PollAnswer {
   bool too_many_instances = false;  // the credential's; nothing was given
+  bool again = false;               // others took what there was in the same moment
+};
+
+struct Kept : api::ResultsAnswer {
+  bool news = false;  // a verdict or a state changed
 };
 
 // How the instances of a program fare, as counted lately.
@@ -172,8 +177,10 @@ class Store {
                                const std::string& scan_of = "");
   Result<Polled> poll(const std::string& program, const Who& who, const api::Poll& poll,
                       int64_t now_ms);
-  Result<api::ResultsAnswer> add_results(const std::string& program, const Who& who,
-                                         const api::Results& results, int64_t now_ms);
+  Result<Kept> add_results(const std::string& program, const Who& who, const api::Results& results,
+                           int64_t now_ms);
+  // Differs after each change, at whatever hive, that lets a question find more than before.
+  Result<std::string> change_mark(const std::string& program, int64_t now_ms);
 
   Result<api::RaceList> races(const std::string& program, const RaceQuery& query);
   Result<std::optional<Race>> race(const std::string& program, uint64_t number);
@@ -240,8 +247,8 @@ class Store {
                                       const std::vector<Moved>& races, int64_t now_ms);
   Result<Polled> poll_once(const std::string& program, const Who& who, const api::Poll& poll,
                            int64_t now_ms);
-  Result<api::ResultsAnswer> add_results_once(const std::string& program, const Who& who,
-                                              const api::Results& results, int64_t now_ms);
+  Result<Kept> add_results_once(const std::string& program, const Who& who,
+                                const api::Results& results, int64_t now_ms);
 
   std::unique_ptr<Connection> connection_;
   Random random_;

@@ -241,5 +241,60 @@ TEST_F(StoreTest, old_results_that_say_nothing_become_counts) {
   EXPECT_EQ(store_->totals("shop")->evidence, 6);
 }
 
+// Parked questions look again after these, and only then: a fleet has thousands of them.
+TEST_F(StoreTest, what_lets_others_find_more_is_news) {
+  push(races(2));
+  token("a", Role::kAgent);
+  const api::Job job = poll("a").jobs.at(0), other = poll("a", "j").jobs.at(0);
+  const auto told = [&](const api::Job& about, const std::string& instance, Outcome outcome) {
+    api::Results results;
+    results.instance = instance;
+    api::JobResult& result = results.results.emplace_back();
+    result.id = result.job = about.id;
+    result.number = about.number;
+    result.outcome = outcome;
+    result.order = about.order;
+    if (outcome == Outcome::kRace) result.proof = model::Proof::kCoEnabled;
+    auto kept = store_->add_results("shop", {"a", false}, results, kNoon);
+    return kept.ok() && kept->accepted == 1 && kept->news;
+  };
+  const auto mark = [&] { return store_->change_mark("shop", kNoon).value(); };
+  std::string before = mark();
+  EXPECT_FALSE(told(job, "i", Outcome::kNotSeen));
+  EXPECT_EQ(mark(), before);
+  EXPECT_TRUE(told(other, "j", Outcome::kRace));
+  EXPECT_NE(mark(), before);
+  before = mark();
+  api::Edit fixed;
+  fixed.state = "fixed";
+  EXPECT_TRUE(*store_->edit("shop", job.number, {"dev", false}, fixed, kNoon));
+  EXPECT_NE(mark(), before);
+  before = mark();
+  push(races(3));
+  EXPECT_NE(mark(), before);
+}
+
+TEST_F(StoreTest, an_offer_that_another_hive_gives_out_is_not_waited_for) {
+  if (!is_postgres(database_)) GTEST_SKIP() << "SQLite has one writer at a time";
+  push(races(2));
+  token("a", Role::kAgent);
+  auto hive = Store::open(database_, false, 8);
+  ASSERT_TRUE(hive.ok());
+  Connection& there = hive.value()->connection();
+  ASSERT_TRUE(there.script("BEGIN").ok());
+  ASSERT_TRUE(there.run("SELECT 1 FROM races WHERE number=1 FOR UPDATE", {}).ok());
+  EXPECT_EQ(poll("a").jobs.at(0).number, 2U);
+  ASSERT_TRUE(there.run("SELECT 1 FROM races FOR UPDATE", {}).ok());
+  api::Poll asks;
+  asks.instance = "j";
+  auto nothing = store_->poll("shop", {"a", false}, asks, kNoon);
+  ASSERT_TRUE(nothing.ok());
+  EXPECT_TRUE(nothing->jobs.empty() && nothing->again);
+  ASSERT_TRUE(there.script("ROLLBACK").ok());
+  auto now = store_->poll("shop", {"a", false}, asks, kNoon);
+  ASSERT_TRUE(now.ok());
+  EXPECT_TRUE(now->jobs.size() == 1 && !now->again);
+}
+
 }  // namespace
 }  // namespace deadheat::hive::store
