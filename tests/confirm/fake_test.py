@@ -103,7 +103,7 @@ class Confirm(Case):
         self.assertRegex(done.stderr, r"^deadheat: made to happen: write in deposit\(\) p\.c:6 and read in audit\(\) p\.c:7 \(seed [12]\)\n")
         self.assertEqual(done.stderr.count("made to happen: "), 1, done.stderr)
         self.assertIn("MADE TO HAPPEN", done.stdout)
-        self.assertIn("1 of 1 candidates decided, 1 true, 0 harmful", done.stderr)
+        self.assertIn("1 of 1 candidates decided, 1 true race, 0 harmful", done.stderr)
         self.assertNotIn("confirmed", done.stdout + done.stderr)  # it had two meanings
         self.assertIn("probability 1.00", done.stdout.replace("\n                ", " "))
         orders = [one["order"] for one in self.evidence()]
