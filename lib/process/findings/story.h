@@ -15,8 +15,8 @@ namespace deadheat::process::findings {
 model::Story tell_story(const recording::Recording& recording, const effects::Model& model,
                         const std::vector<uint32_t>& anchors, uint32_t object);
 
-// The failing order as it happened in its own recording, in which each process keeps the number that
-// it has in `recording`. If that of `folder` is not readable: the calls of the recording,
+// The failing order as it happened in its own recording, in which each process keeps the number
+// that it has in `recording`. If that of `folder` is not readable: the calls of the recording,
 // rearranged; their results are then unknown.
 model::Story tell_failed_story(const recording::Recording& recording, const effects::Model& model,
                                const races::ProcessRace& race, const races::Branch& branch,

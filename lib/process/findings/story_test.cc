@@ -153,8 +153,7 @@ TEST(Story, AProcessHasOneNumberInBothOrders) {
   race.anchors = {e.node(first), e.node(second)};
   const std::vector<races::Branch> branches = races::make_branches(e.model, e.graph, race, 0);
   ASSERT_EQ(branches.size(), 1U);
-  const Story story =
-      tell_failed_story(e.recording, e.model, race, branches[0], failed.recording);
+  const Story story = tell_failed_story(e.recording, e.model, race, branches[0], failed.recording);
   std::vector<std::string> told;
   for (const model::StoryCall& call : story.calls)
     if (call.racing) told.push_back(std::to_string(story.processes[call.process].number));
