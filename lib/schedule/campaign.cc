@@ -122,7 +122,8 @@ Result<std::unique_ptr<confirm::Execution>> ScheduleConfirmer::start_trial(
   // A trial runs one thread at a time: passing the baton on one processor is cheapest.
   if (runner().is_local()) request.cpu = slot.processor;
   request.decisions = decisions_path(folder);
-  const auto child = prepare(options_.target, request, folder, undisturbed_.timeout_s());
+  const auto child =
+      prepare(options_.target, request, folder, end_of_trial_s(undisturbed_.timeout_s()));
   if (!child) return child.error();
   auto started = runner().start(child.value());
   if (!started) return started.error();

@@ -1,6 +1,9 @@
 #include "lib/schedule/trial_request.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <thread>
 
 #include "abi/trial.h"
 #include "lib/base/text.h"
@@ -17,6 +20,14 @@ void set_limits(TrialRequest& request, double timeout_s, double slowest_s) {
       std::max(kLeastPatience * timeout_s, std::min(kPatience * timeout_s, left_s));
   request.patience_ms = static_cast<uint64_t>(kMilliseconds * patience_s);
   request.grace_ms = static_cast<uint64_t>(kMilliseconds * grace_s);
+}
+
+double end_of_trial_s(double timeout_s) {
+  constexpr double kMost = 3;
+  double waiting = 0;  // processes that want a processor, on average over the last minute
+  if (::getloadavg(&waiting, 1) != 1) return timeout_s;
+  const double processors = std::max(1U, std::thread::hardware_concurrency());
+  return timeout_s * std::clamp(waiting / processors / 2, 1.0, kMost);
 }
 
 std::string to_text(const TrialRequest& request) {

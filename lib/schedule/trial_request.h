@@ -30,6 +30,9 @@ struct TrialRequest {
 // Sets patience and grace of a trial that is ended after `timeout_s`, for a program whose runs take
 // up to `slowest_s`.
 void set_limits(TrialRequest& request, double timeout_s, double slowest_s);
+// When we end a trial that has not ended by itself: on a busy machine later than `timeout_s`, up to
+// three times, since it may need that long to show that the program hangs; nothing else is delayed.
+double end_of_trial_s(double timeout_s);
 
 // Paths must not hold line breaks: the format has no way to say them, and the caller chose them.
 std::string to_text(const TrialRequest& request);
