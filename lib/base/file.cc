@@ -37,9 +37,10 @@ Error is_device(const std::string& name) {
 // By its number, since only an open one can be asked. Not serial lines, unless one is the caller's.
 bool may_be_terminal(const struct stat& info) {
   const unsigned number = major(info.st_rdev);
-  constexpr unsigned kConsoles = 4, kMostConsoles = 64, kOwn = 5, kFirstPseudo = 136,
+  constexpr unsigned kConsoles = 4, kMostConsoles = 64, kOwn = 5, kMostOwn = 2, kFirstPseudo = 136,
                      kLastPseudo = 143;
-  if ((number >= kFirstPseudo && number <= kLastPseudo) || number == kOwn) return true;
+  if (number >= kFirstPseudo && number <= kLastPseudo) return true;
+  if (number == kOwn && minor(info.st_rdev) < kMostOwn) return true;  // ptmx makes a new one
   if (number == kConsoles && minor(info.st_rdev) < kMostConsoles) return true;
   struct stat own{};
   return ::fstat(STDIN_FILENO, &own) == 0 && S_ISCHR(own.st_mode) && own.st_rdev == info.st_rdev;

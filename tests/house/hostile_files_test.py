@@ -88,6 +88,8 @@ class Bounds(Case):
         self.refused("report", good, "--baseline", "/dev/urandom", says="it is a device")
         self.refused("analyze", "/dev/zero", says="it is a device")
         self.refused("symbolize", "/dev/zero", says="it is a device")
+        if os.path.exists("/dev/ptmx"):
+            self.refused("report", "/dev/ptmx", says="it is a device")  # a new terminal: nobody would ever type
         recording = self.path("rec")
         os.mkdir(recording, 0o700)
         os.symlink("/dev/zero", self.path("rec", "events"))

@@ -22,7 +22,7 @@ PROBE = ""
 PRELOAD = ""
 SKIP = 77
 SOMEBODY = 54321  # as sandbox_run --no-root
-PATIENCE_S = 60  # for things that end by themselves; a test that waits this long fails
+PATIENCE_S = 150  # for things that end by themselves; a test that waits this long fails
 
 
 def cannot_run(*options):
