@@ -127,9 +127,10 @@ void add_choices(CLI::App& app, ScanArguments& arguments) {
                "locks from one allocation site count as one lock");
   app.add_flag("--no-own-objects", arguments.no_own_objects,
                "do not assume that an object made for one thread belongs to it");
-  app.add_flag("--no-unpublished", arguments.no_unpublished,
-               "do not assume that memory is private until its address is stored where other threads "
-               "can see it");
+  app.add_flag(
+      "--no-unpublished", arguments.no_unpublished,
+      "do not assume that memory is private until its address is stored where other threads "
+      "can see it");
   app.add_flag("--no-cache", arguments.no_cache,
                "analyse anew, and keep no result, also if the program has not changed since");
 }

@@ -88,7 +88,7 @@ class AccessFinder {
   llvm::DenseSet<Node> assumed_sets_;
   bool unpublished_;
   uint64_t not_published_ = 0;  // accesses that were left out by that
-  uint64_t nowhere_ = 0;  // accesses through pointers about which nothing is known
+  uint64_t nowhere_ = 0;        // accesses through pointers about which nothing is known
 
  public:
   uint64_t nowhere() const { return nowhere_; }

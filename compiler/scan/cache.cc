@@ -45,7 +45,8 @@ bool copy(const std::string& from, const std::string& to) {
 }  // namespace
 
 Cache::Cache(const std::string& folder, const std::string& key) : folder_(folder) {
-  if (!folder.empty()) stem_ = folder + "/" + hex(stable_hash(key, stable_hash(own_identity()))).substr(2);
+  if (!folder.empty())
+    stem_ = folder + "/" + hex(stable_hash(key, stable_hash(own_identity()))).substr(2);
 }
 
 bool Cache::fetch(const std::string& findings, const std::string& facts) const {

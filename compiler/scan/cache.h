@@ -1,5 +1,5 @@
-// Results of scans, so that a program that has not changed is not analysed again. The analysis is of
-// the whole program: where one module has changed, all is analysed anew.
+// Results of scans, so that a program that has not changed is not analysed again. The analysis is
+// of the whole program: where one module has changed, all is analysed anew.
 #pragma once
 
 #include <string>

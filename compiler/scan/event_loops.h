@@ -1,7 +1,8 @@
 // Event loops: a callback runs in the threads that run its loop.
 //
-// A callback is registered with an event, and the event belongs to a loop: both are pointers, so that
-// it runs in each loop that its event may belong to. Where either is unknown, it runs in every loop.
+// A callback is registered with an event, and the event belongs to a loop: both are pointers, so
+// that it runs in each loop that its event may belong to. Where either is unknown, it runs in every
+// loop.
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -25,9 +26,9 @@ class EventLoops {
   void add_belonging(const llvm::CallBase& call, const Clause& clause);
   void add_loop(const llvm::CallBase& call, const Clause& clause);
 
-  // What was not returned before: `meet` tells whether two pointers may be equal, `is_known` whether
-  // anything is known of one. First what belongs to a loop for certain; once nothing is left of that,
-  // what may belong to any.
+  // What was not returned before: `meet` tells whether two pointers may be equal, `is_known`
+  // whether anything is known of one. First what belongs to a loop for certain; once nothing is
+  // left of that, what may belong to any.
   using Meet = std::function<bool(const llvm::Value*, const llvm::Value*)>;
   using IsKnown = std::function<bool(const llvm::Value*)>;
   std::vector<Run> next(const Meet& meet, const IsKnown& is_known);

@@ -1,10 +1,10 @@
 // A library's callers hand its own objects from one function to another, and objects of theirs.
 //
-// So a parameter of an entry that is taken for a record means every such record that an entry returns
-// or stores where its caller says (`int open(struct handle** out)`), and one more, which stands for
-// the callers' own: the same for all entries, as nothing keeps two threads from passing one object.
-// Other parameters (texts, buffers) mean memory of that parameter alone. What the callers' records
-// point to is not known, unless the library stores it there.
+// So a parameter of an entry that is taken for a record means every such record that an entry
+// returns or stores where its caller says (`int open(struct handle** out)`), and one more, which
+// stands for the callers' own: the same for all entries, as nothing keeps two threads from passing
+// one object. Other parameters (texts, buffers) mean memory of that parameter alone. What the
+// callers' records point to is not known, unless the library stores it there.
 #include "compiler/scan/library_entries.h"
 
 #include "compiler/scan/points_to.h"
@@ -18,8 +18,7 @@ llvm::StructType* record_of(const llvm::Argument& argument) {
   if (is_c(*argument.getParent()) || argument.getArgNo() != 0) return nullptr;
   for (const llvm::User* user : argument.users())
     if (const auto* gep = llvm::dyn_cast<llvm::GEPOperator>(user))
-      if (auto* type = llvm::dyn_cast<llvm::StructType>(gep->getSourceElementType()))
-        return type;
+      if (auto* type = llvm::dyn_cast<llvm::StructType>(gep->getSourceElementType())) return type;
   return nullptr;
 }
 

@@ -160,8 +160,8 @@ void PairFinder::compare(ObjectId object, size_t i, size_t j, int64_t offset, Fo
   if (check(object, i, j, offset, pair)) found.add(std::move(pair));
 }
 
-// Places that are in no pair of this object yet, of two groups whose other pairs are not listed: each
-// is compared with one of the other group, so that a place that may race is in some candidate.
+// Places that are in no pair of this object yet, of two groups whose other pairs are not listed:
+// each is compared with one of the other group, so that a place that may race is in some candidate.
 void PairFinder::cover(ObjectId object, const Group& a, const Group& b, int64_t offset,
                        Found& found) {
   constexpr int kMostTries = 8;  // some places find no partner
@@ -174,9 +174,10 @@ void PairFinder::cover(ObjectId object, const Group& a, const Group& b, int64_t 
   cover_all(b, a);
 }
 
-// Only the likeliest pairs of an object are listed, and of each place at least one. So groups are compared likeliest first, by the
-// most that their members can score, until enough pairs are found that no others can beat; of two
-// groups first a single pair, so that equally likely pairs show different bytes.
+// Only the likeliest pairs of an object are listed, and of each place at least one. So groups are
+// compared likeliest first, by the most that their members can score, until enough pairs are found
+// that no others can beat; of two groups first a single pair, so that equally likely pairs show
+// different bytes.
 void PairFinder::check_object(ObjectId object, const std::vector<Use>& uses,
                               std::vector<Pair>& out) {
   struct Both {

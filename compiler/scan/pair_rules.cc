@@ -117,7 +117,8 @@ const std::set<ObjectId>& PairFinder::shared_by_threads() {
   for (const llvm::CallBase* spawn : summaries_.spawns()) {
     const Clause* model = clause(points_to_.model_of(*spawn), Effect::kSpawn);
     if (model == nullptr || model->c < 0) continue;
-    for (const Location one : points_to_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)))) {
+    for (const Location one :
+         points_to_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)))) {
       const ObjectId id = locations.object_of(one);
       (is_given_alone(locations.object(id), *spawn) ? alone : shared_).insert(id);
     }
@@ -169,8 +170,7 @@ bool PairFinder::handed_over(const Access& access, const Way& way, const Way& ot
   const PathId data = paths_.of(spawn->getArgOperand(static_cast<unsigned>(model->c)));
   if (paths_[data].kind != PathKind::kElement || paths_.replace(access.path, data, data) == kNoPath)
     return false;
-  const auto* index =
-      llvm::dyn_cast_or_null<llvm::Instruction>(without_casts(paths_[data].value));
+  const auto* index = llvm::dyn_cast_or_null<llvm::Instruction>(without_casts(paths_[data].value));
   if (index == nullptr) return false;
   // Can the access come after the start, for the same index?
   if (access.instruction->getParent() == spawn->getParent() &&

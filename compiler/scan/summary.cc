@@ -130,9 +130,9 @@ void Summaries::compute() {
   }
 }
 
-// A function that reaches half of a program through tables may release hundreds of locks, each by many
-// names. Beyond a limit they are one lock without a name, which may be any of them: that releases
-// more, which adds candidates and loses none.
+// A function that reaches half of a program through tables may release hundreds of locks, each by
+// many names. Beyond a limit they are one lock without a name, which may be any of them: that
+// releases more, which adds candidates and loses none.
 void Summaries::bound(State& state) {
   constexpr size_t kMostReleased = 32, kMostWaited = 64;
   while (state.waited.size() > kMostWaited) state.waited.erase(std::prev(state.waited.end()));
@@ -197,20 +197,21 @@ State Summaries::call_effect(const llvm::CallBase& call) {
 }
 
 Counters Summaries::counters() const {
-  return {{"joins_unresolved", joins_unresolved_,
-           "joins could not be matched with a start: the threads count as running on", false},
-          {"joins_of_all", joins_of_all_, "joins were taken to end all the threads of their handle",
-           true},
-          {"functions_not_summarised", skipped_,
-           "functions: the order of what they do was not analysed because the time was over "
-           "(--time): they count as holding no lock, with all threads running, and nothing is proven",
-           true},
-          {"releases_merged", releases_merged_,
-           "sets of locks that may be released were taken to be one lock that may be any of them: "
-           "that misses no race, but adds candidates",
-           false},
-          {"recursion_not_settled", not_settled_,
-           "recursive groups of functions did not come to a fixed point", true}};
+  return {
+      {"joins_unresolved", joins_unresolved_,
+       "joins could not be matched with a start: the threads count as running on", false},
+      {"joins_of_all", joins_of_all_, "joins were taken to end all the threads of their handle",
+       true},
+      {"functions_not_summarised", skipped_,
+       "functions: the order of what they do was not analysed because the time was over "
+       "(--time): they count as holding no lock, with all threads running, and nothing is proven",
+       true},
+      {"releases_merged", releases_merged_,
+       "sets of locks that may be released were taken to be one lock that may be any of them: "
+       "that misses no race, but adds candidates",
+       false},
+      {"recursion_not_settled", not_settled_,
+       "recursive groups of functions did not come to a fixed point", true}};
 }
 
 }  // namespace deadheat::scan

@@ -42,7 +42,7 @@ struct State {
   bool reached = false;
   Locks acquired, released;
   bool released_all = false;  // any lock may have been released
-  Spawns started, joined;  // may be running; certainly ended
+  Spawns started, joined;     // may be running; certainly ended
   // May: semaphores, conditions, flags that something was waited for at.
   std::set<LocationList> waited;
 

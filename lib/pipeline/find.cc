@@ -166,7 +166,8 @@ class Finder {
     what.limit_s = budget_.share_s(kPartOfRun, kFindTimeout_s);
     // It ends by itself before it is stopped: a list that lacks something is better than none.
     constexpr double kPartOfLimit = 0.6;
-    what.command.insert(what.command.end(), {"--time", std::to_string(what.limit_s * kPartOfLimit)});
+    what.command.insert(what.command.end(),
+                        {"--time", std::to_string(what.limit_s * kPartOfLimit)});
     if (const std::string cache = scan_cache(); !cache.empty())
       what.command.insert(what.command.end(), {"--cache", cache});
     if (const Status there = check_scanner(); !there) {
