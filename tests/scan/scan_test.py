@@ -422,7 +422,7 @@ int main(void) {
 }
 
 
-class Sharing(Inputs):
+class Sharing(Case):
     """What several threads reach, however they come to it; and what is left out by an assumption."""
 
     def fails(self, name, text, *options, language="c"):
