@@ -4,6 +4,7 @@
 
 #include <link.h>
 #include <stddef.h>
+#include <string.h>
 
 #include "runtime/common/mode.h"
 
@@ -30,6 +31,18 @@ class Imports {
         if (!visit(names_ + symbol.st_name, base_ + relocation.r_offset)) return;
       }
     }
+  }
+  // Whether it uses this thread-local variable of another module.
+  bool has_thread_local(const char* name) const {
+    if (symbols_ == nullptr || names_ == nullptr) return false;
+    for (size_t i = 0; i < sizes_[1] / sizeof(Elf64_Rela); ++i) {
+      const Elf64_Rela& relocation = tables_[1][i];
+      const Elf64_Sym& symbol = symbols_[ELF64_R_SYM(relocation.r_info)];
+      if (ELF64_R_TYPE(relocation.r_info) == R_X86_64_TPOFF64 &&
+          strcmp(names_ + symbol.st_name, name) == 0)
+        return true;
+    }
+    return false;
   }
 
  private:

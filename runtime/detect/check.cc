@@ -130,26 +130,27 @@ DEADHEAT_INLINE bool check_granule(Thread& self, Cell& cell, Slot mask, Slot fla
   return store(self, cell, place, entry);
 }
 
-// The hook found that no entry covers the access, unless it spans two granules.
-template <unsigned kSize, bool kWrite>
+// Two granules, or a caller that did not look, may find the first one covered.
+template <unsigned kSize, bool kWrite, bool kMayBeCovered>
 __attribute__((noinline)) void look_up_plain(Thread& self, Cell& cell, Address at, Address address,
                                              Address pc) {
   const Slot mask = kSize >= 8 ? kMaskBits : granule_bytes(address & 7, kSize);
+  const Slot flags = kWrite ? kWriteBit : 0;
   for (unsigned i = 0; i < kMostLooks; ++i)
-    if (check_granule < kSize ==
-        16 > (self, cell, mask, kWrite ? kWriteBit : 0, at, address, kSize, pc, false))
+    if (check_granule<kMayBeCovered>(self, cell, mask, flags, at, address, kSize, pc, false))
       return;
 }
 
-template <unsigned kSize, bool kWrite>
-DEADHEAT_INLINE void check_one(Thread& self, Cell& cell, Address at, Address address, Address pc) {
+template <unsigned kSize, bool kWrite, bool kMayBeCovered>
+DEADHEAT_INLINE void check_one(Thread& self, Cell& cell, Lanes slots, Address at, Address address,
+                               Address pc) {
   const Slot mask = kSize >= 8 ? kMaskBits : granule_bytes(address & 7, kSize);
-  const Looked looked = look_quickly < kSize == 16 > (self, cell, mask, kWrite ? kWriteBit : 0);
+  const Slot flags = kWrite ? kWriteBit : 0;
+  const Slot mine = self.epoch << kIdShift;
+  const Looked looked = look_quickly(self, what_is_known(self), cell, slots, mine, mask, flags);
   if (__builtin_expect(looked == Looked::kDone, 1)) return;
-  if (looked == Looked::kFull)
-    store_full(self, cell, self.epoch << kIdShift | (kWrite ? kWriteBit : 0) | mask);
-  else
-    look_up_plain<kSize, kWrite>(self, cell, at, address, pc);
+  if (looked == Looked::kFull) return store_full(self, cell, mine | flags | mask);
+  look_up_plain<kSize, kWrite, kMayBeCovered>(self, cell, at, address, pc);
 }
 
 template <unsigned kSize, bool kWrite>
@@ -157,41 +158,62 @@ __attribute__((noinline, cold)) void check_unusual(Thread& self, Address address
   check_access(self, {address, kSize, pc, kWrite ? kWriteBit : 0});
 }
 
+// Both granules are looked at before the history is written, so that their loads overlap.
+template <bool kWrite>
+DEADHEAT_INLINE void check_two(Thread& self, Cell* cell, Address address, Address pc) {
+  const Slot flags = kWrite ? kWriteBit : 0;
+  const Slot mine = self.epoch << kIdShift;
+  const Lanes first = load(cell[0].slots), second = load(cell[1].slots);
+  const bool first_done = is_covered(first, mine, kMaskBits, flags);
+  const bool second_done = is_covered(second, mine, kMaskBits, flags);
+  if (first_done && second_done) return;
+  history_access_small(self, pc, address, 16, kWrite ? kHistoryWrite : 0);
+  if (!second_done) check_one<16, kWrite, true>(self, cell[1], second, address + 8, address, pc);
+  if (!first_done) check_one<16, kWrite, true>(self, cell[0], first, address, address, pc);
+}
+
 }  // namespace
 
-template <unsigned kSize, bool kWrite>
+template <unsigned kSize, bool kWrite, bool kMayBeCovered>
 void check_plain(Address address, Address pc) {
   Thread* const thread = hot.storing;
   if (__builtin_expect(thread == nullptr, 0)) return;
   Thread& self = *thread;
-  if (__builtin_expect(address - self.watched_begin < self.watched_size, 0)) bind_strand(self);
   char* const segment = peek_shadow(address);
   const bool whole = kSize >= 8 ? (address & 7) == 0 : (address & 7) + kSize <= 8;
-  if (__builtin_expect(segment == no_shadow || !whole, 0))
-    return check_unusual<kSize, kWrite>(self, address, pc);
   // No call in the middle, so that the common path need not save registers.
-  if (__builtin_expect(self.history.at >= self.history.limit, 0))
+  if (__builtin_expect(address - self.watched_begin < self.watched_size || segment == no_shadow ||
+                           !whole || self.history.at >= self.history.limit,
+                       0))
     return check_unusual<kSize, kWrite>(self, address, pc);
-  history_access_small(self, pc, address, kSize, kWrite ? kHistoryWrite : 0);
   Cell* const cell = cell_in(segment, address);
   if constexpr (kSize == 16) {
     // The second granule of the last 8 bytes of a segment is in the next one.
     if (__builtin_expect(static_cast<uint32_t>(address) == ~7U, 0))
       return check_unusual<kSize, kWrite>(self, address, pc);
-    check_one<kSize, kWrite>(self, cell[1], address + 8, address, pc);
+    return check_two<kWrite>(self, cell, address, pc);
+  } else {
+    const Lanes slots = load(cell->slots);
+    if (kMayBeCovered) {
+      constexpr Slot kKind = kIdBits | kAtomicBit | (kWrite ? kWriteBit : 0);
+      const Slot mask = kSize >= 8 ? kMaskBits : granule_bytes(address & 7, kSize);
+      if (bits(equal(slots, load(kWrite ? hot.write : hot.read), kKind | mask)) != 0) return;
+    }
+    history_access_small(self, pc, address, kSize, kWrite ? kHistoryWrite : 0);
+    check_one<kSize, kWrite, kMayBeCovered>(self, *cell, slots, address, address, pc);
   }
-  check_one<kSize, kWrite>(self, cell[0], address, address, pc);
 }
-template void check_plain<1, false>(Address, Address);
-template void check_plain<2, false>(Address, Address);
-template void check_plain<4, false>(Address, Address);
-template void check_plain<8, false>(Address, Address);
-template void check_plain<16, false>(Address, Address);
-template void check_plain<1, true>(Address, Address);
-template void check_plain<2, true>(Address, Address);
-template void check_plain<4, true>(Address, Address);
-template void check_plain<8, true>(Address, Address);
-template void check_plain<16, true>(Address, Address);
+#define DEADHEAT_CHECKS(size)                                      \
+  template void check_plain<size, false, false>(Address, Address); \
+  template void check_plain<size, false, true>(Address, Address);  \
+  template void check_plain<size, true, false>(Address, Address);  \
+  template void check_plain<size, true, true>(Address, Address);
+DEADHEAT_CHECKS(1)
+DEADHEAT_CHECKS(2)
+DEADHEAT_CHECKS(4)
+DEADHEAT_CHECKS(8)
+DEADHEAT_CHECKS(16)
+#undef DEADHEAT_CHECKS
 
 void store_full(Thread& self, Cell& cell, Slot asked) {
   const Lanes slots = load(cell.slots);

@@ -22,8 +22,9 @@ void check_small(Thread& self, Address address, size_t size, Address pc, Slot fl
 bool is_covered(const Thread& self, Address begin, size_t size, bool write);
 // A part of the access, whose history is already written.
 void check_bytes(Thread& self, Address begin, Address end, const AccessInfo& access);
-// The same for a plain access of the calling thread, if it stores any, of up to 16 bytes.
-template <unsigned kSize, bool kWrite>
+// The same for a plain access of the calling thread, if it stores any, of up to 16 bytes. Without
+// kMayBeCovered the caller has found that no entry covers it, unless it spans two granules.
+template <unsigned kSize, bool kWrite, bool kMayBeCovered>
 void check_plain(Address address, Address pc);
 // The part in one granule (given by the address of a byte in it): `mask` of its bytes.
 void check_cell(Thread& self, Cell& cell, Address granule, Slot mask, const AccessInfo& access);

@@ -59,7 +59,7 @@ DEADHEAT_INLINE void hook_access(Address address, Address pc) {
   if (__builtin_expect(cell_covered(cell[0], compared, kWrite), 1) &&
       (kSize < 16 || cell_covered(cell[1], compared, kWrite)))
     return;
-  check_plain<kSize, kWrite>(address, pc);
+  check_plain<kSize, kWrite, false>(address, pc);
 }
 
 template <unsigned kSize, bool kWrite>
@@ -77,7 +77,7 @@ DEADHEAT_INLINE void hook_unaligned(Address address, Address pc) {
       if (cell_covered(cell[1], tail, kWrite)) return;
     }
   }
-  check_plain<kSize, kWrite>(address, pc);
+  check_plain<kSize, kWrite, false>(address, pc);
 }
 
 void hook_range(Address address, size_t size, bool write, Address pc) {
@@ -225,14 +225,21 @@ bool hook_compare_exchange(volatile T* place, T* expected, T desired, MemoryOrde
 
 }  // namespace
 
-void start_hooks() {
-  static SlowWay* const slow[2][kNearSizes] = {
-      {check_plain<1, false>, check_plain<2, false>, check_plain<4, false>, check_plain<8, false>,
-       check_plain<16, false>},
-      {check_plain<1, true>, check_plain<2, true>, check_plain<4, true>, check_plain<8, true>,
-       check_plain<16, true>}};
-  start_near_hooks(slow);
+namespace {
+
+template <bool kMayBeCovered>
+SlowWays slow_ways() {
+  return {{{check_plain<1, false, kMayBeCovered>, check_plain<2, false, kMayBeCovered>,
+            check_plain<4, false, kMayBeCovered>, check_plain<8, false, kMayBeCovered>,
+            check_plain<16, false, kMayBeCovered>},
+           {check_plain<1, true, kMayBeCovered>, check_plain<2, true, kMayBeCovered>,
+            check_plain<4, true, kMayBeCovered>, check_plain<8, true, kMayBeCovered>,
+            check_plain<16, true, kMayBeCovered>}}};
 }
+
+}  // namespace
+
+void start_hooks() { start_near_hooks(slow_ways<false>(), slow_ways<true>()); }
 
 void on_function_entry(Thread*, Address pc) { hook_entry(pc); }
 void on_function_exit(Thread*) { hook_exit(); }

@@ -31,7 +31,8 @@ void on_range(Thread* self, Address pc, Address begin, size_t size, bool write) 
   if (size >= 16 && is_covered(*self, begin, size, write)) return;
   const Busy busy(*self);
   if (size == 16 && begin % 8 == 0)
-    return write ? check_plain<16, true>(begin, pc) : check_plain<16, false>(begin, pc);
+    return write ? check_plain<16, true, false>(begin, pc)
+                 : check_plain<16, false, false>(begin, pc);
   check_access(*self, {begin, size, pc, flags});
 }
 

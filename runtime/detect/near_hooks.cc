@@ -25,7 +25,8 @@ struct NearPage {
 };
 static_assert(sizeof(NearPage) <= kPage);
 
-SlowWay* slow_ways[kHooks];
+// By whether the module's checks are inlined.
+SlowWay* slow_ways[2][kHooks];
 bool started;
 
 constexpr size_t kMaxDone = 4096;
@@ -113,6 +114,14 @@ void assemble(NearPage& page, size_t hook) {
       .relative(&page.slow[hook]);
 }
 
+// The module has looked itself.
+void assemble_direct(NearPage& page, size_t hook) {
+  Assembler(page.code[hook])
+      .bytes("\x48\x8b\x34\x24")  // mov (%rsp), %rsi
+      .bytes("\xff\x25")          // jmp *slow
+      .relative(&page.slow[hook]);
+}
+
 // A page below the module (above it the heap may grow), within reach of a direct jump.
 NearPage* map_near(Address module_begin) {
   constexpr Address kStep = 1 << 20;
@@ -128,11 +137,15 @@ NearPage* map_near(Address module_begin) {
   return nullptr;
 }
 
-NearPage* make_page(Address module_begin) {
+NearPage* make_page(Address module_begin, bool inlined) {
   NearPage* const page = map_near(module_begin);
   if (page == nullptr) return nullptr;
   for (size_t hook = 0; hook < kHooks; ++hook) {
-    page->slow[hook] = slow_ways[hook];
+    page->slow[hook] = slow_ways[inlined ? 1 : 0][hook];
+    if (inlined) {
+      assemble_direct(*page, hook);
+      continue;
+    }
     const Slot write = hook >= kNearSizes ? kWriteBit : 0;
     const size_t size = size_t{1} << (hook % kNearSizes);
     for (unsigned first = 0; first < 8; ++first)
@@ -147,12 +160,15 @@ NearPage* make_page(Address module_begin) {
 // The GOT slots through which the module calls our hooks.
 struct HookSlots {
   Address got[kHooks];
+  bool inlined;  // the module has inlined checks
 };
 
 bool find_slots(const dl_phdr_info& info, HookSlots* slots) {
   bool any = false;
   memset(slots, 0, sizeof *slots);
-  Imports(info).for_each([&](const char* name, Address slot) {
+  const Imports imports(info);
+  slots->inlined = imports.has_thread_local(DEADHEAT_CHECK_WORDS_NAME);
+  imports.for_each([&](const char* name, Address slot) {
     for (size_t hook = 0; hook < kHooks; ++hook) {
       if (strcmp(name, kNames[hook]) != 0) continue;
       slots->got[hook] = slot;
@@ -207,15 +223,17 @@ int plug_module(dl_phdr_info* info, size_t, void*) {
   }
   HookSlots slots;
   if (code.end == 0 || !is_new(begin) || !find_slots(*info, &slots)) return 0;
-  if (const NearPage* const page = make_page(begin)) patch_stubs(code, slots, *page);
+  if (const NearPage* const page = make_page(begin, slots.inlined)) patch_stubs(code, slots, *page);
   return 0;
 }
 
 }  // namespace
 
-void start_near_hooks(SlowWay* const (&slow)[2][kNearSizes]) {
-  for (size_t hook = 0; hook < kHooks; ++hook)
-    slow_ways[hook] = slow[hook / kNearSizes][hook % kNearSizes];
+void start_near_hooks(const SlowWays& after, const SlowWays& first) {
+  for (size_t hook = 0; hook < kHooks; ++hook) {
+    slow_ways[0][hook] = after.ways[hook / kNearSizes][hook % kNearSizes];
+    slow_ways[1][hook] = first.ways[hook / kNearSizes][hook % kNearSizes];
+  }
   started = true;
   plug_near_hooks();
 }

@@ -12,10 +12,18 @@
 
 namespace deadheat::runtime {
 
-// Before the module's code runs. The slow paths, by log2 of the size, reads then writes.
+// A module whose checks are inlined (it imports the words that they compare) calls a hook only
+// after it found the access not covered: its hooks do not look the same way again, but go to the
+// slow path at once, the one that looks for itself. It may also have code without inlined checks.
+
+// The slow paths, by log2 of the size, reads then writes.
 inline constexpr unsigned kNearSizes = 5;
 using SlowWay = void(Address address, Address pc);
-void start_near_hooks(SlowWay* const (&slow)[2][kNearSizes]);
+struct SlowWays {
+  SlowWay* ways[2][kNearSizes];
+};
+// Before the module's code runs. `after`: after the hook's own look; `first`: before any.
+void start_near_hooks(const SlowWays& after, const SlowWays& first);
 // All loaded modules not yet processed.
 void plug_near_hooks();
 

@@ -8,6 +8,9 @@
 // cells (counted there), which the cells' own check would put back. So each kEvery-th time the
 // cells are looked at all the same. What the thread itself makes forgotten (memory that it frees or
 // gets) and what is forgotten for all makes its loops unseen.
+//
+// A look at the table is a miss of the cache where loops do not run again in their tick (a tenth of
+// ocean): after kMostMisses in a row only each kTryEvery-th loop is looked for, until one is found.
 #pragma once
 
 #include "runtime/detect/threads.h"
@@ -29,6 +32,8 @@ struct SeenLoop {
 
 inline constexpr unsigned kSeenLoopsShift = 12;
 inline constexpr uint32_t kEvery = 32;
+inline constexpr uint32_t kMostMisses = 256;
+inline constexpr uint32_t kTryEvery = 16;
 
 inline uint64_t rest_of(const Thread& self, const LoopRange& loop) {
   const uint32_t generation =
@@ -44,10 +49,14 @@ inline SeenLoop& place_of(const Thread& self, const LoopRange& loop) {
 
 inline bool was_seen(Thread& self, const LoopRange& loop) {
   if (self.seen_loops == nullptr) return false;
+  const uint32_t misses = ++self.loops_unseen;
+  if (misses > kMostMisses && misses % kTryEvery != 0) return false;
   const SeenLoop& place = place_of(self, loop);
-  return place.lowest == loop.lowest && place.rest == rest_of(self, loop) &&
-         place.count == loop.count && place.distance == loop.distance &&
-         ++self.loops_again % kEvery != 0;
+  if (place.lowest != loop.lowest || place.rest != rest_of(self, loop) ||
+      place.count != loop.count || place.distance != loop.distance)
+    return false;
+  self.loops_unseen = 0;
+  return ++self.loops_again % kEvery != 0;
 }
 
 inline void has_seen(Thread& self, const LoopRange& loop) {

@@ -117,7 +117,7 @@ struct Thread {
   struct SyncObject* spare_objects = nullptr;  // sync.cc
   uint32_t spare_count = 0;
   struct SeenLoop* seen_loops = nullptr;  // seen_loops.h
-  uint32_t loops_again = 0;
+  uint32_t loops_again = 0, loops_unseen = 0;
   uint32_t forgotten = 0;  // how often something of the shadow was emptied for it
   uint64_t evicted = 0;    // entries that it pushed out of full cells
   StackId creation_stack = 0;

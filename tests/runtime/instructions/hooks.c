@@ -1,6 +1,7 @@
 // Operations whose instructions are counted (count.py): each case_NAME() does one of them
 // kOperations times, called once from main. It is compiled without instrumentation and calls the
-// hooks itself, as a compiler would have it do.
+// hooks itself, as a compiler would have it do. With LOOKED it passes for a program whose checks
+// are inlined, which calls a hook only where they miss: such a one gets other hooks (near_hooks.h).
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
@@ -9,6 +10,12 @@
 #include <string.h>
 
 enum { kOperations = 20000, kBatches = 200 };  // more ticks than a batch of epoch ids has (64)
+
+#ifdef LOOKED
+#include "abi/checks.h"
+extern __thread struct deadheat_check_words DEADHEAT_CHECK_WORDS;
+static struct deadheat_check_words* volatile words;
+#endif
 
 void __tsan_init(void);
 void __tsan_func_entry(void* pc);
@@ -121,6 +128,9 @@ int main(void) {
   case_alone_mutex();
   // As long as it is there, this thread is not alone.
   pthread_t idle;
+#ifdef LOOKED
+  words = &DEADHEAT_CHECK_WORDS;
+#endif
   if (pthread_mutex_lock(&until_end) != 0 || pthread_create(&idle, NULL, wait_for_end, NULL) != 0)
     abort();
   sweep();

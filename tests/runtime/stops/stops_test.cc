@@ -19,15 +19,15 @@ constexpr int kRaces = 66;  // the exit status of a program that was told of rac
 // The program pair.c under ptrace, main and its thread at their first trap.
 class Pair {
  public:
-  explicit Pair(const std::vector<std::string>& arguments) {
+  explicit Pair(const char* program, const std::vector<std::string>& arguments) {
     process_ = ::fork();
     if (process_ == 0) {
       ::ptrace(PTRACE_TRACEME, 0, nullptr, nullptr);
-      std::vector<char*> words = {const_cast<char*>(STOPPED_PAIR)};
+      std::vector<char*> words = {const_cast<char*>(program)};
       for (const std::string& word : arguments) words.push_back(const_cast<char*>(word.c_str()));
       words.push_back(nullptr);
       ::setenv("DEADHEAT_OPTIONS", "log_path=/dev/null", 1);
-      ::execv(STOPPED_PAIR, words.data());
+      ::execv(program, words.data());
       ::_exit(127);
     }
     int status = 0;
@@ -91,9 +91,9 @@ class Pair {
 };
 
 // The exit status with main stopped after `steps`; nothing: its access was shorter.
-std::optional<int> stopped_after(unsigned steps, const std::string& first,
+std::optional<int> stopped_after(unsigned steps, const char* program, const std::string& first,
                                  const std::string& second) {
-  Pair pair({first, second});
+  Pair pair(program, {first, second});
   EXPECT_TRUE(pair.started());
   if (!pair.started()) return std::nullopt;
   const bool within = pair.step_main(steps);
@@ -102,20 +102,28 @@ std::optional<int> stopped_after(unsigned steps, const std::string& first,
   return within ? std::optional(status) : std::nullopt;
 }
 
-class Stops : public ::testing::TestWithParam<std::tuple<std::string, std::string, bool>> {};
-
-TEST_P(Stops, EverywhereInAnAccess) {
-  const auto& [first, second, race] = GetParam();
+void stop_everywhere(const char* program, const std::string& first, const std::string& second,
+                     bool race) {
   unsigned steps = 0;
   // Stopped at every step it looks several times; where it is stopped in the first is enough.
   while (steps < 200) {
-    const std::optional<int> status = stopped_after(steps, first, second);
+    const std::optional<int> status = stopped_after(steps, program, first, second);
     if (!status) break;
     EXPECT_EQ(*status, race ? kRaces : 0) << "stopped after " << steps << " instructions";
     ++steps;
   }
   EXPECT_GT(steps, 20U) << "no access seen";
 }
+
+class Stops : public ::testing::TestWithParam<std::tuple<std::string, std::string, bool>> {};
+
+TEST_P(Stops, EverywhereInAnAccess) {
+  const auto& [first, second, race] = GetParam();
+  stop_everywhere(STOPPED_PAIR, first, second, race);
+}
+
+// Its hooks are those of a module with inlined checks.
+TEST(StopsLooked, EverywhereInAnAccess) { stop_everywhere(LOOKED_PAIR, "w8", "r8", true); }
 
 INSTANTIATE_TEST_SUITE_P(
     Pairs, Stops,
