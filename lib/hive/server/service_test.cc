@@ -90,7 +90,8 @@ class ServiceTest : public testing::Test {
   }
 
   int64_t last_looked(const std::string& instance) {
-    for (const store::Instance& one : store_->instances("shop", 100).value())
+    const auto all = store_->instances("shop", 100);
+    for (const store::Instance& one : all.value())
       if (one.id == instance) return one.last_ms;
     return 0;
   }
