@@ -1,5 +1,6 @@
 // The commands of the database's owner, who works on its file or server directly: deadheat hive
 // init, serve, token, backup and so on.
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -10,6 +11,7 @@
 #include "apps/say.h"
 #include "apps/verb.h"
 #include "lib/base/printable.h"
+#include "lib/base/text.h"
 #include "lib/hive/http/client.h"
 #include "lib/hive/http/server.h"
 #include "lib/hive/server/credentials.h"
@@ -74,6 +76,12 @@ int hive_init(const HiveArguments& arguments) {
 int hive_token(const HiveArguments& arguments) {
   auto store = open_store(arguments, false);
   if (!store) return fail(store.error(), kCannotRun);
+  auto known = (*store)->programs();
+  if (!known) return fail(known.error(), kCannotRun);
+  if (std::find(known->begin(), known->end(), arguments.program) == known->end() &&
+      arguments.program != "*")
+    say("%s is a new program of this hive, which has %s\n", printable(arguments.program).c_str(),
+        known->empty() ? "no other" : join(*known, ", ").c_str());
   return add_token(**store, arguments,
                    hive::store::parse_role(arguments.role).value_or(Role::kAgent), arguments.label);
 }
@@ -108,17 +116,32 @@ int hive_backup(const HiveArguments& arguments) {
   return done ? static_cast<int>(kNothingFound) : fail(done.error(), kCannotRun);
 }
 
-// The old database is kept beside the new one.
+namespace {
+
+// The old database is kept beside the new one, under a name that is free, and with what a hive that
+// was killed had not yet moved from its log into the file.
+Status move_away(const std::string& path) {
+  std::error_code error;
+  std::string kept = path + ".before-restore";
+  for (int i = 2; fs::exists(kept, error); ++i)
+    kept = path + ".before-restore-" + std::to_string(i);
+  for (const char* end : {"-wal", "-shm", ""}) {
+    if (!fs::exists(path + end, error)) continue;
+    fs::rename(path + end, kept + end, error);
+    if (error) return Error{"cannot move " + path + end + " away: " + error.message(), ""};
+  }
+  return Ok{};
+}
+
+}  // namespace
+
 int hive_restore(const HiveArguments& arguments) {
   auto copy = hive::store::Store::open(arguments.path, false, 0);
   if (!copy) return fail(copy.error(), kCannotRun);
   const std::string path = database_of(arguments);
   if (hive::store::is_postgres(path))
     return fail({"this hive's database is PostgreSQL", "pg_restore brings a copy back"});
-  std::error_code error;
-  if (fs::exists(path, error)) fs::rename(path, path + ".before-restore", error);
-  if (error) return fail({"cannot move " + path + " away: " + error.message(), ""}, kCannotRun);
-  for (const char* end : {"-wal", "-shm"}) fs::remove(path + end, error);
+  if (const Status moved = move_away(path); !moved) return fail(moved.error(), kCannotRun);
   const Status done = (*copy)->connection().backup(path);
   return done ? static_cast<int>(kNothingFound) : fail(done.error(), kCannotRun);
 }

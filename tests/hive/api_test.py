@@ -177,6 +177,9 @@ class Api(Hive):
         cookie = headers["Set-Cookie"]
         for word in ("HttpOnly", "SameSite=Strict"):
             self.assertIn(word, cookie)
+        self.assertNotIn("; Secure", cookie)
+        _, headers, _ = self.request("POST", "/signin", self.tokens["admin"], headers={**guard, "X-Forwarded-Proto": "https"})
+        self.assertIn("; Secure", headers["Set-Cookie"], "behind a proxy that has TLS")
         session = {"Cookie": cookie.split(";")[0]}
         self.assertEqual(self.request("GET", "/api/v1/findings", headers=session)[0], 200)
         self.assertEqual(self.request("POST", "/api/v1/tokens", '{"role":"admin"}', headers=session)[0], 403, "a form of another site")
@@ -233,6 +236,28 @@ class Commands(Hive):
         self.command("restore", self.path("copy.db"))
         self.assertIn("races: 1", self.command("status"))
         self.command("migrate")
+        # The secret of the owner's token and the hashes of all others are in both.
+        for path in (self.database, self.path("copy.db")):
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o600, path)
+
+    def test_what_a_killed_hive_left_is_kept_by_restore(self):
+        self.command("backup", self.path("empty.db"))
+        self.serve()
+        self.ask("POST", "/api/v1/findings", findings(finding(5)))
+        self.hive.kill()
+        self.hive.wait()
+        self.assertGreater(os.path.getsize(self.database + "-wal"), 0, "it is not in the file itself yet")
+        for _ in range(2):
+            self.command("restore", self.path("empty.db"))
+            self.assertIn("races: 0", self.command("status"))
+        whole = self.database
+        for name, races in ((".before-restore", 1), (".before-restore-2", 0)):
+            self.database = whole + name
+            self.assertIn(f"races: {races}", self.command("status"))
+
+    def test_a_mistyped_program_is_said_to_be_new(self):
+        self.assertNotIn("new program", self.run_hive("token", "--program", "shop").stderr)
+        self.assertIn("shpo is a new program of this hive, which has shop", self.run_hive("token", "--program", "shpo").stderr)
 
 
 if __name__ == "__main__":

@@ -35,7 +35,7 @@ struct ServerOptions {
 // are of the monotonic clock.
 struct Turn {
   uint64_t calls = 0;
-  int64_t began_ms = 0, looked_ms = 0;
+  int64_t began_ms = 0, wait_ms = 0;
   uint64_t seen = 0;
 };
 

@@ -32,7 +32,6 @@ std::optional<http::Response> Service::jobs(const Caller& caller, const http::Re
   const auto poll = api::decode_poll(request.body);
   if (!poll) return bad(poll.error());
   turn.seen = changes_;
-  turn.looked_ms = steady_ms();
   auto answer = Borrowed(*this)->poll(caller.program, caller.who(), poll.value(), now_ms());
   if (!answer) return broken(answer.error());
   if (answer->too_many_instances)
@@ -40,7 +39,12 @@ std::optional<http::Response> Service::jobs(const Caller& caller, const http::Re
                    "give each machine a token of its own");
   const auto wait_ms = int64_t{std::min(poll.value().wait_s, options_.most_wait_s)} * 1000;
   const bool nothing = answer.value().jobs.empty() && answer.value().drop.empty();
-  if (nothing && steady_ms() - turn.began_ms < wait_ms) return std::nullopt;
+  if (nothing && steady_ms() - turn.began_ms < wait_ms) {
+    turn.wait_ms = wait_ms;
+    if (answer->again) turn.seen = 0;
+    watch_elsewhere(caller.program);
+    return std::nullopt;
+  }
   answer->again_s = again_s(caller.program);
   return ok(api::encode(static_cast<const api::PollAnswer&>(answer.value())));
 }
@@ -73,8 +77,10 @@ http::Response Service::results(const Caller& caller, const http::Request& reque
   auto answer = Borrowed(*this)->add_results(caller.program, caller.who(), sent.value(), now_ms());
   if (!answer) return broken(answer.error());
   results_ += answer.value().accepted;
-  ++changes_;
-  return ok(api::encode(answer.value()));
+  // Most results change nothing for others; a parked question would look again for nothing, and of
+  // a large fleet most questions are parked.
+  if (answer.value().news) ++changes_;
+  return ok(api::encode(static_cast<const api::ResultsAnswer&>(answer.value())));
 }
 
 http::Response Service::push(const Caller& caller, const http::Request& request) {

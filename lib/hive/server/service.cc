@@ -158,12 +158,6 @@ int64_t Service::steady_ms() {
       .count();
 }
 
-// Another hive over the same database may have changed something: a parked poll looks now and then.
-bool Service::elsewhere(const http::Turn& turn) const {
-  constexpr int64_t kEvery_ms = 2000;
-  return store::is_postgres(options_.database) && steady_ms() - turn.looked_ms >= kEvery_ms;
-}
-
 const Service::Route* Service::route_of(const http::Request& request, bool& known_path) const {
   known_path = false;
   for (const Route& route : routes()) {
@@ -273,6 +267,8 @@ http::Admission Service::admit(const http::Request& request) {
   if (const auto* refused = std::get_if<Refused>(&who)) {
     ++refused_;
     admission.refused = problem(refused->status, refused->error, refused->hint);
+    if (refused->status == 401 && too_often("peer " + request.peer))
+      admission.refused = problem(429, "too many requests without a credential");
     add_safety(*admission.refused);
     return admission;
   }
@@ -285,6 +281,10 @@ std::optional<http::Response> Service::serve(const http::Request& request, http:
   if (turn.calls == 0) {
     turn.began_ms = steady_ms();
     ++requests_;
+  } else {
+    look_elsewhere();
+    // Still parked. Thousands of questions come here ten times a second.
+    if (turn.seen == changes_ && steady_ms() - turn.began_ms < turn.wait_ms) return std::nullopt;
   }
   std::string credential;
   std::optional<http::Response> response;
@@ -305,9 +305,6 @@ std::optional<http::Response> Service::serve(const http::Request& request, http:
                      : problem(404, "no such path", "docs/formats/hive-api.yaml lists them");
   } else if (auto other = other_version(request)) {
     response = std::move(other);
-  } else if (turn.calls > 0 && turn.seen == changes_ && !elsewhere(turn) &&
-             steady_ms() - turn.began_ms < int64_t{options_.most_wait_s} * 1000) {
-    return std::nullopt;  // parked, and nothing has changed
   } else {
     auto who = identify(request, route->least);
     if (const auto* refused = std::get_if<Refused>(&who)) {
@@ -364,13 +361,14 @@ http::Response Service::sign_in(const http::Request& request) {
     return problem(refused->status, refused->error, refused->hint);
   }
   const Caller& caller = std::get<Caller>(who);
+  const bool by_tls_proxy = request.header("x-forwarded-proto") == "https";
   http::Response response;
   response.body = "{}";
   response.headers.emplace_back(
       "Set-Cookie", std::string(kCookie) + "=" +
                         make_session(caller.token, now_ms() + kSession_ms, session_secret_) +
                         "; Path=/; HttpOnly; SameSite=Strict; Max-Age=43200" +
-                        (options_.secure_cookies ? "; Secure" : ""));
+                        (options_.secure_cookies || by_tls_proxy ? "; Secure" : ""));
   return response;
 }
 

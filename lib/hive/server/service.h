@@ -32,6 +32,7 @@ struct ServiceOptions {
   double requests_per_s = 50, burst = 200;  // of a credential; of a peer without one
   uint32_t most_wait_s = 25;                // of a long poll
   double polls_per_s = 100;                 // of a program's whole fleet
+  int64_t look_every_ms = 2000;             // for what others changed in the database
   store::Settings settings;
   bool secure_cookies = false;
   std::function<int64_t()> now_ms;              // empty: the system's clock
@@ -68,7 +69,8 @@ class Service {
   std::variant<Caller, Refused> identify(const http::Request& request, store::Role least);
   static std::optional<http::Response> other_version(const http::Request& request);
   bool too_often(const std::string& who);
-  bool elsewhere(const http::Turn& turn) const;
+  void watch_elsewhere(const std::string& program);
+  void look_elsewhere();
   http::Response broken(const Error& error) const;  // 503: the database
   int64_t now_ms() const;
   static int64_t steady_ms();
@@ -104,6 +106,11 @@ class Service {
   http::Response sign_in(const http::Request& request);
   http::Response sign_out(const http::Request& request);
 
+  // A program about which questions are parked here, and what its database said last.
+  struct Watched {
+    std::string mark;
+    int64_t parked_ms = 0;  // the last of them
+  };
   struct Bucket {
     double tokens = 0;
     int64_t at_ms = 0;
@@ -116,6 +123,8 @@ class Service {
   std::vector<std::unique_ptr<store::Store>> stores_;
   std::map<std::string, Bucket> buckets_;
   std::map<std::string, std::pair<int64_t, int64_t>> fleets_;  // instances, counted when (steady)
+  std::map<std::string, Watched> watched_;
+  std::atomic<int64_t> looked_ms_ = 0;
   std::atomic<uint64_t> changes_ = 1;  // whenever a parked poll may find something
   std::atomic<uint64_t> requests_ = 0, refused_ = 0, results_ = 0;
 };

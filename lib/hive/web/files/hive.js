@@ -1,7 +1,7 @@
 // The hive's page: signing in, the list, the fleet, trends, and which view an address means. race.js has one race.
 //
 // Keys: "/" goes to the search field, j and k to the next and the previous race of the list.
-import {ask, chart, choice, draw, facts, field, how_sure, make, SignedOut, table, when, words} from "/parts.js";
+import {ask, call, chart, choice, draw, facts, field, how_many, how_sure, make, SignedOut, table, when, words} from "/parts.js";
 import {race_view} from "/race.js";
 
 const view = document.getElementById("view");
@@ -18,16 +18,24 @@ function show_signin() {
 
 signin.addEventListener("submit", async event => {
   event.preventDefault();
-  const token = document.getElementById("token");
-  const answer = await fetch("/signin", {method: "POST", headers: {"X-Deadheat": "1"}, body: token.value});
-  if (answer.ok) { token.value = ""; return go(); }
-  const body = await answer.json();
-  document.getElementById("problem").textContent = body.error + (body.hint ? ": " + body.hint : "");
+  const token = document.getElementById("token"), problem = document.getElementById("problem");
+  problem.textContent = "";
+  try {
+    await call("/signin", {method: "POST", body: token.value});
+    token.value = "";
+    go();
+  } catch (error) {
+    problem.textContent = error instanceof SignedOut ? "This token does not hold: it is wrong, expired or revoked." : error.message;
+  }
 });
 
 document.getElementById("signout").addEventListener("click", async () => {
-  await fetch("/signout", {method: "POST", headers: {"X-Deadheat": "1"}});
-  show_signin();
+  try {
+    await call("/signout", {method: "POST"});
+    show_signin();
+  } catch (error) {
+    view.replaceChildren(make("p", error.message, {role: "alert"}));
+  }
 });
 
 function filter_form(parameters) {
@@ -58,23 +66,25 @@ async function races(parameters) {
     race.consequence === "none" ? "" : words(race.consequence), race.confidence.toFixed(3), race.where,
     race.instances, race.owner || (race.state === "open" ? "" : race.state), when(race.last_seen_ms)]);
   const pages = make("nav", [], {"aria-label": "Pages", class: "pages"});
-  for (const [text, at] of [["Earlier", offset - kPage], ["Later", offset + kPage]]) {
-    if (at < 0 || at >= list.total) continue;
+  query.delete("limit");
+  for (const [text, at] of [["Previous", Math.max(0, offset - kPage)], ["Next", offset + kPage]]) {
+    if (at === offset || at >= list.total) continue;
     query.set("offset", at);
     pages.append(make("a", text, {href: "#/races?" + query}));
   }
-  return [make("h1", `${list.total.toLocaleString("en")} races`, {tabindex: "-1"}),
+  if (pages.childElementCount && rows.length) pages.prepend(`${offset + 1} to ${offset + rows.length} of ${list.total.toLocaleString("en")}`);
+  return [make("h1", how_many(list.total, "race"), {tabindex: "-1"}),
     facts([[status.proved, "proved", true], [status.true_races - status.proved, "claimed", true], [status.unknown, "unknown"],
       [status.likely_false, "likely false"], [status.instances, "instances"]]),
     filter_form(parameters),
     list.total ? table("Races", ["What", "Verdict", "Consequence", "Confidence", "Where", "Instances", "Owner, state", "Last seen"], rows) :
-      make("p", "No race fits."), pages];
+      make("p", status.races ? "No race fits." : "No race yet: `deadheat hive push findings.json` adds what any verb found."), pages];
 }
 
 async function fleet() {
   const [found, status] = await Promise.all([ask("fleet"), ask("status?brief=1")]);
   const share = ppm => (ppm / 10000).toFixed(2) + "%";
-  return [make("h1", `${status.instances.toLocaleString("en")} instances`, {tabindex: "-1"}),
+  return [make("h1", how_many(status.instances, "instance"), {tabindex: "-1"}),
     facts([[status.jobs_in_flight, "jobs in flight"], [found.instances.reduce((sum, one) => sum + one.timeouts, 0), "timeouts"],
       [found.instances.reduce((sum, one) => sum + one.dropped, 0), "lost results", true]]),
     status.instances > found.instances.length ? make("p", `The ${found.instances.length} seen last.`) : "",
@@ -107,7 +117,10 @@ async function trends() {
   return parts;
 }
 
+let latest = 0;
+
 async function go() {
+  const mine = ++latest;  // an answer that comes after somebody went on is thrown away
   const [path, query] = (location.hash.slice(1) || "/races").split("?");
   if (!path.startsWith("/")) return;
   try {
@@ -117,17 +130,21 @@ async function go() {
     const one = path.match(/^\/race\/(\d+)$/);
     const parts = one ? await race_view(one[1], go) : path === "/fleet" ? await fleet() : path === "/trends" ? await trends() :
       await races(new URLSearchParams(query));
+    if (mine !== latest) return;
     view.replaceChildren(...parts.filter(part => part !== ""));
     const heading = view.querySelector("h1");
     document.title = heading.textContent.slice(0, 120) + " · " + status.program + " · Deadheat hive";
     document.getElementById("said").textContent = heading.textContent;
-    for (const link of views.querySelectorAll("a"))
-      link.toggleAttribute("aria-current", path.startsWith(link.hash.slice(1).replace(/s$/, "")));
+    for (const link of views.querySelectorAll("a")) {
+      link.removeAttribute("aria-current");
+      if (path.startsWith(link.hash.slice(1).replace(/s$/, ""))) link.setAttribute("aria-current", "page");
+    }
     signin.hidden = true;
     view.hidden = views.hidden = false;
     heading.focus({preventScroll: true});
     scrollTo(0, 0);
   } catch (error) {
+    if (mine !== latest) return;
     if (error instanceof SignedOut) return show_signin();
     view.replaceChildren(make("p", error.message, {role: "alert"}));
     view.hidden = false;

@@ -21,14 +21,28 @@ export class SignedOut extends Error {}
 
 // A GET, or a POST of `body`.
 export async function ask(path, body) {
-  const options = {headers: {"X-Deadheat": "1"}};
-  if (body) Object.assign(options, {method: "POST", body: JSON.stringify(body)});
-  const answer = await fetch("/api/v1/" + path, options);
+  return call("/api/v1/" + path, body ? {method: "POST", body: JSON.stringify(body)} : {});
+}
+
+// What goes wrong is an error with a message for people, also if nobody answers or a proxy does.
+export async function call(path, options) {
+  let answer, said = {};
+  try {
+    answer = await fetch(path, {...options, headers: {"X-Deadheat": "1"}});
+  } catch {
+    throw new Error("The hive does not answer. Try again later.");
+  }
   if (answer.status === 401) throw new SignedOut();
-  const said = await answer.json();
+  try {
+    said = await answer.json();
+  } catch {
+    throw new Error(`What came (status ${answer.status}) is no answer of a hive. Try again later.`);
+  }
   if (!answer.ok) throw new Error(said.error + (said.hint ? " (" + said.hint + ")" : ""));
   return said;
 }
+
+export const how_many = (number, what) => `${number.toLocaleString("en")} ${what}${number === 1 ? "" : "s"}`;
 
 export const words = text => text.replaceAll("_", " ");
 export const full_time = ms => ms ? new Date(ms).toISOString().replace("T", " ").slice(0, 19) + " UTC" : "";

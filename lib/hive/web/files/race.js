@@ -1,5 +1,5 @@
 // One race: what reports say about it, its evidence over time, its history, and what people say.
-import {ask, chart, choice, draw, field, full_time, how_sure, make, table, when, words} from "/parts.js";
+import {ask, chart, choice, draw, field, full_time, how_many, how_sure, make, table, when, words} from "/parts.js";
 
 const kShown = 200;
 
@@ -79,7 +79,7 @@ export async function race_view(number, again) {
     make("p", make("a", "All races", {href: "#/races"}), {class: "crumb"}),
     make("h1", race.title, {tabindex: "-1"}),
     make("p", [how_sure(race), race.consequence === "none" ? "" : make("span", words(race.consequence), {class: "badge harmful"}),
-      `confidence ${race.confidence.toFixed(3)} · ${race.instances} instances · first seen `, when(race.first_seen_ms), ", last ",
+      `confidence ${race.confidence.toFixed(3)} · ${how_many(race.instances, "instance")} · first seen `, when(race.first_seen_ms), ", last ",
       when(race.last_seen_ms), race.owner ? ` · owner ${race.owner}` : "", state, " · ", make("code", race.id)], {class: "under"}),
     found.html ? report(found.html) : make("pre", found.text, {tabindex: "0"}),
     make("h2", "Evidence over time"), over_time(found.over_time),
