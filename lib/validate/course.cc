@@ -156,8 +156,8 @@ Evidence Course::take(const Attempt& attempt, const Answer* answer) {
       e.accesses.push_back(std::move(access));
     }
   }
-  // The two met at the same bytes: from now on a thread is held back. Inference looks at a site's last
-  // bytes only, and may have missed it where a line makes several accesses.
+  // The two met at the same bytes: from now on a thread is held back. Inference looks at a site's
+  // last bytes only, and may have missed it where a line makes several accesses.
   if (said.outcome == DHV_OUTCOME_NO_RACE || said.outcome == DHV_OUTCOME_SIGHTING ||
       is_race(said.outcome))
     context_.same_bytes = context_.promoted = true;

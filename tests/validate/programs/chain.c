@@ -1,5 +1,5 @@
-/* Sites that reach their bytes through what other sites load: each is checked at the address that the program uses. With -DSAFE a
- * lock is around it. */
+/* Sites that reach their bytes through what other sites load: each is checked at the address that
+ * the program uses. With -DSAFE a lock is around it. */
 #include <pthread.h>
 
 struct Node {
@@ -22,7 +22,8 @@ static pthread_barrier_t together;
 #endif
 
 static __attribute__((noinline)) void walk(int value) {
-  head->next->other->value += value; /* four reads, of which only the last is of bytes that change, and a write */
+  /* Four reads, of which only the last is of bytes that change, and a write. */
+  head->next->other->value += value;
 }
 
 static void* run(void* unused) {

@@ -1,4 +1,5 @@
-/* Replaces itself while threads of it may be held back; every image has the race, or with the argument "safe" none. */
+/* Replaces itself while threads of it may be held back; every image has the race, or with the
+ * argument "safe" none. */
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>

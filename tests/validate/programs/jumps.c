@@ -1,5 +1,6 @@
-/* A signal's handler jumps out of a thread that is about to make its access, which is then never made: the other thread's access
- * comes after the jump, by release and acquire. With the argument "racy" the other thread does not wait for that. */
+/* A signal's handler jumps out of a thread that is about to make its access, which is then never
+ * made: the other thread's access comes after the jump, by release and acquire. With the argument
+ * "racy" the other thread does not wait for that. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
