@@ -13,6 +13,7 @@
 #include "lib/base/time_budget.h"
 #include "lib/base/trust.h"
 #include "lib/base/work_folder.h"
+#include "lib/model/candidate_list.h"
 #include "lib/pipeline/after.h"
 #include "lib/pipeline/find.h"
 #include "lib/pipeline/source_file.h"
@@ -27,6 +28,7 @@ constexpr double kCheckTime_s = 600;
 struct CheckArguments {
   TrialOptions trials;
   pipeline::FindOptions find;
+  std::string candidates;
   std::string keep = "deadheat-check";
   OutputOptions output;
 };
@@ -64,6 +66,16 @@ int confirm_found(CheckArguments& arguments, pipeline::Found& found, const TimeB
   return exit_code(report(arguments, found.file), outcome->stopped ? int{kInterrupted} : 0);
 }
 
+// A plain list names no program, so its places are taken to be of this one.
+Status read_given(CheckArguments& arguments) {
+  if (arguments.candidates.empty()) return Ok{};
+  auto given = model::read_candidates(arguments.candidates);
+  if (!given) return given.error();
+  if (given->listed) model::set_program(given->file, arguments.trials.program.at(0));
+  arguments.find.candidates = std::move(given->file);
+  return Ok{};
+}
+
 int run_check(CheckArguments& arguments) {
   if (const Status usable = check_output(arguments.output); !usable) return fail(usable.error());
   if (const Status own = check_checker(arguments.trials.checker); !own) return fail(own.error());
@@ -82,6 +94,7 @@ int run_check(CheckArguments& arguments) {
     if (!program) return fail(program.error());
     trials.program[0] = std::move(program).value();
   }
+  if (const Status read = read_given(arguments); !read) return fail(read.error());
   const TimeBudget budget(trials.time_s);
   arguments.find.work = work.value()->path();
   arguments.find.say = [](const std::string& line) { say("%s\n", line.c_str()); };
@@ -131,6 +144,10 @@ Verb check_verb() {
             app.add_flag("--static", arguments->find.scan,
                          "also try what deadheat scan suspects, by scheduling and by validating; "
                          "the program must be built with deadheat-cc --scan");
+            app.add_option("--candidates", arguments->candidates,
+                           "findings.json of another finder, or a plain list of FILE:LINE pairs: "
+                           "tried as well")
+                ->type_name("FINDINGS");
             app.add_option("--runs", arguments->find.runs,
                            "run the program up to so often while no candidate is found, if that "
                            "takes less than a tenth of --time")

@@ -42,6 +42,7 @@ class Finder {
           budget_.used_s() >= enough_s)
         break;
     }
+    if (!how_.candidates.findings.empty()) add_found(how_.candidates);
     if (out_.ran && !out_.stopped && how_.scan)
       if (const Status done = scan(); !done) return done.error();
     out_.stopped = StopSignals::stopped();

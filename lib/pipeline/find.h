@@ -4,8 +4,8 @@
 // Findings are never lost: a run that is ended early because time is over, or because the user
 // stops it, still reports what it saw. While nothing is found the program runs again, since another
 // run may take another schedule: at most `runs` times, and only while the runs so far took less
-// than a tenth of the budget (of a minute, if there is no limit). The static scan, if wanted, comes
-// last.
+// than a tenth of the budget (of a minute, if there is no limit). Given candidates and the static
+// scan, if wanted, come last.
 #pragma once
 
 #include <functional>
@@ -23,6 +23,7 @@ struct FindOptions {
   bool orders = false;  // also find pairs of locks and of atomics
   bool scan = false;    // also scan the program's bitcode
   uint64_t runs = 5;
+  model::FindingsFile candidates;               // another tool's or the user's: tried as well
   std::string work;                             // folder for our files
   std::function<void(const std::string&)> say;  // prints a line for the user
   std::function<void(const Error&)> warn;       // reports a problem after which work continues

@@ -535,6 +535,18 @@ class Confirming(Case):
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("line 1", done.stderr)
 
+    def test_check_takes_a_list_too(self):
+        """The pair under the lock, which neither a run nor a recording suspects, is tried; the two races stay two rows."""
+        candidates = self.write("list.txt", "bank.c:13 bank.c:14\n")
+        done = self.run_in(DEADHEAT, "check", "--candidates", candidates, "--trials", "20", "--time", "60", "--findings", "f.json", "--", self.path("program"))
+        self.assertEqual(done.returncode, 66, done.stdout + done.stderr)
+        self.assertIn("confirming 3\n", done.stderr)
+        states = [entry["verdict"]["state"] for entry in self.findings("f.json")]
+        self.assertEqual((len(states), states.count("true_race")), (3, 2), states)
+        done = self.run_in(DEADHEAT, "check", "--candidates", self.write("bad.txt", "bank.c"), "--", self.path("program"))
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("line 1", done.stderr)
+
 
 if __name__ == "__main__":
     if shutil.which("clang-19") is None:
