@@ -85,8 +85,7 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaddset(&signals, signal);
   ::sigprocmask(SIG_BLOCK, &signals, &before);
   sampler::KernelOptions options = wanted.session;
-  const auto notes = read_file("/sys/kernel/notes");
-  const std::string build_id = notes ? sampler::build_id_of_notes(notes.value()) : std::string();
+  const std::string build_id = sampler::running_build_id(sampler::kKernelImage);
   options.suspected = sampler::suspects_in_kernel(candidates, code.value().symbols(), build_id);
   options.wait = [&](uint64_t milliseconds) { return wait_ms(signals, milliseconds); };
   const auto start = Clock::now();
@@ -108,7 +107,7 @@ int watch_kernel(const KernelWatch& wanted, const OutputOptions& output) {
   sampler::KernelLines lines;
   if (!image.empty() && !result.value().collisions.empty())
     lines = sampler::lines_of_image(symbolizer, image, build_id);
-  sampler::KernelNames names(code.value().symbols(), build_id, lines);
+  sampler::KernelNames names(code.value().symbols(), sampler::running_build_id, lines);
   const auto file = sampler::to_findings(result.value(), names, identity_of(wanted));
   for (const std::string& problem : symbolizer.problems()) say("no lines: %s\n", problem.c_str());
   return emit(file, output);

@@ -6,8 +6,6 @@
 namespace deadheat::sampler {
 namespace {
 
-constexpr char kImage[] = "vmlinux";
-
 std::string access_text(const Side& side) {
   const char* access = side.reads && side.writes ? "read-write" : side.writes ? "write" : "read";
   return access + (" of " + std::to_string(side.size)) + " bytes at " + hex(side.address);
@@ -35,7 +33,7 @@ model::Frame KernelNames::frame(uint64_t address, bool caller) const {
     return frame;
   }
   frame.function = symbol->name;
-  frame.module = symbol->module.empty() ? std::string_view(kImage) : symbol->module;
+  frame.module = symbol->module.empty() ? std::string_view(kKernelImage) : symbol->module;
   frame.offset = address - symbols_.base_of(symbol->module);
   if (const auto line = line_of(frame, caller)) {
     frame.file = line->file;
@@ -55,7 +53,7 @@ model::Site KernelNames::site(const Side& side) const {
     site.line = line->line;
     site.function_line = line->function_line;
   }
-  if (at.module == kImage) site.build_id = build_id_;
+  site.build_id = build_ids_(at.module);
   const KernelSymbol* variable = symbols_.at(side.address);
   if (variable != nullptr && !variable->is_code()) site.variable = variable->name;
   return site;
@@ -79,7 +77,7 @@ std::string KernelNames::place(uint64_t address) const {
 
 std::optional<symbols::SourceFrame> KernelNames::line_of(const model::Frame& frame,
                                                          bool caller) const {
-  if (!lines_ || frame.module != kImage) return std::nullopt;
+  if (!lines_ || frame.module != kKernelImage) return std::nullopt;
   return lines_(caller && frame.offset > 0 ? frame.offset - 1 : frame.offset);
 }
 

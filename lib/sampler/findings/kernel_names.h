@@ -6,6 +6,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lib/sampler/backend/kernel/kernel_symbols.h"
 #include "lib/sampler/findings/naming.h"
@@ -19,11 +20,15 @@ using KernelLines = std::function<std::optional<symbols::SourceFrame>(uint64_t o
 KernelLines lines_of_image(symbols::Symbolizer& symbolizer, const std::string& path,
                            const std::string& build_id);
 
+// The build-id of a module, or of the image (kKernelImage); empty if unknown. Without it a pair
+// that came in both orders is two findings: nothing else says that two places are the same.
+using KernelBuildIds = std::function<std::string(std::string_view module)>;
+
 class KernelNames : public Naming {
  public:
-  // The kernel's `build_id` may be empty, and so may `lines`.
-  KernelNames(const KernelSymbols& symbols, std::string build_id, KernelLines lines = {})
-      : symbols_(symbols), build_id_(std::move(build_id)), lines_(std::move(lines)) {}
+  // `lines` may be empty.
+  KernelNames(const KernelSymbols& symbols, KernelBuildIds build_ids, KernelLines lines = {})
+      : symbols_(symbols), build_ids_(std::move(build_ids)), lines_(std::move(lines)) {}
 
   void complete(Collision&) override {}
   DescribedSide describe(const Side& side, uint64_t address) override;
@@ -40,7 +45,7 @@ class KernelNames : public Naming {
   std::optional<symbols::SourceFrame> line_of(const model::Frame& frame, bool caller) const;
 
   const KernelSymbols& symbols_;
-  std::string build_id_;
+  KernelBuildIds build_ids_;
   KernelLines lines_;
 };
 

@@ -89,10 +89,32 @@ TEST(KernelCollisions, BothOrdersAreOneFinding) {
   ASSERT_EQ(result.collisions.size(), 2U);
   EXPECT_EQ(result.collisions[1].count, 2U);
   const KernelCode kernel = code();
-  KernelNames names(kernel.symbols(), "ab");
+  KernelNames names(kernel.symbols(), [](std::string_view) { return "ab"; });
   const auto file = to_findings(result, names, {"watch:1", {}, "Linux", ""});
   ASSERT_EQ(file.findings.size(), 1U);
   EXPECT_EQ(file.findings[0].evidence.size(), 2U);
+}
+
+// A module has a build-id of its own, not the image's.
+TEST(KernelCollisions, BothOrdersInAModuleAreOneFinding) {
+  constexpr uint64_t kModule = 0xffffffffc0000004;
+  Collision seen;
+  seen.held.place = {-1, kModule};
+  seen.held.reads = true;
+  seen.other = Side{};
+  seen.other->place = {-1, kModule + 4};
+  seen.other->writes = true;
+  Collision reversed = seen;
+  std::swap(reversed.held, *reversed.other);
+  SessionResult result;
+  result.collisions = {seen, reversed};
+  const KernelCode kernel = code();
+  const auto count = [&](const KernelBuildIds& build_ids) {
+    KernelNames names(kernel.symbols(), build_ids);
+    return to_findings(result, names, {"watch:1", {}, "Linux", ""}).findings.size();
+  };
+  EXPECT_EQ(count([](std::string_view module) { return module == "pipes" ? "cd" : ""; }), 1U);
+  EXPECT_EQ(count([](std::string_view module) { return module == "pipes" ? "" : "ab"; }), 2U);
 }
 
 TEST(KernelCollisions, OtherBytesOfTheWord) {
@@ -194,7 +216,7 @@ TEST(KernelFindings, LinesWhereTheImageHasThem) {
   const auto line = [](uint64_t offset) -> std::optional<symbols::SourceFrame> {
     return symbols::SourceFrame{"", "a.c", static_cast<uint32_t>(offset), 0, 7, false};
   };
-  KernelNames names(kernel.symbols(), "", line);
+  KernelNames names(kernel.symbols(), [](std::string_view) { return ""; }, line);
   const auto file = to_findings(result, names, {"watch:1", {}, "Linux", ""});
   const model::Finding& finding = file.findings.at(0);
   EXPECT_EQ(finding.candidate.roles[0].site.line, 0x10U);

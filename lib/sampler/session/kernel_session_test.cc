@@ -81,7 +81,7 @@ TEST(KernelSession, PlacesSamplesAndReports) {
   EXPECT_EQ(device.placed[kText], 1) << "there is nothing else that would need its place";
   EXPECT_TRUE(device.standing.empty()) << "a breakpoint is left behind";
   EXPECT_EQ(counted(result->counters, "refused"), 1U);
-  KernelNames names(kernel.symbols(), "ab");
+  KernelNames names(kernel.symbols(), [](std::string_view) { return "ab"; });
   const auto file = to_findings(*result, names, {"watch:1", {}, "Linux", ""});
   ASSERT_EQ(file.findings.size(), 1U);
   EXPECT_TRUE(model::check(file));

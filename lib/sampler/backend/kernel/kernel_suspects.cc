@@ -4,11 +4,7 @@
 #include <string_view>
 
 namespace deadheat::sampler {
-namespace {
-
-constexpr std::string_view kKernelImage = "vmlinux";
-
-}  // namespace
+namespace {}  // namespace
 
 std::vector<AddressRange> suspects_in_kernel(const model::FindingsFile& file,
                                              const KernelSymbols& symbols,

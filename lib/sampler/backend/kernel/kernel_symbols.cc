@@ -5,6 +5,7 @@
 #include <cstring>
 #include <utility>
 
+#include "lib/base/file.h"
 #include "lib/base/hex_digits.h"
 
 namespace deadheat::sampler {
@@ -125,6 +126,14 @@ std::string build_id_of_notes(std::string_view notes) {
     notes.remove_prefix(12 + name + content);
   }
   return {};
+}
+
+std::string running_build_id(std::string_view module) {
+  if (module.empty() || module.find_first_of("/.") != std::string_view::npos) return {};
+  const auto notes = read_file(module == kKernelImage ? "/sys/kernel/notes"
+                                                      : "/sys/module/" + std::string(module) +
+                                                            "/notes/.note.gnu.build-id");
+  return notes ? build_id_of_notes(notes.value()) : std::string();
 }
 
 }  // namespace deadheat::sampler

@@ -45,7 +45,11 @@ class KernelSymbols {
   uint64_t text_begin_ = 0, text_end_ = 0;
 };
 
-// From /sys/kernel/notes; empty if absent.
+inline constexpr std::string_view kKernelImage = "vmlinux";  // where a module's name is expected
+
+// From ELF notes, such as /sys/kernel/notes; empty if absent.
 std::string build_id_of_notes(std::string_view notes);
+// Of the running kernel's image or of a module that it has loaded; empty if unknown.
+std::string running_build_id(std::string_view module);
 
 }  // namespace deadheat::sampler
