@@ -37,6 +37,13 @@ void releases(Thread* self, Address object) {
   release(*self, object);
 }
 
+// To an object of the kernel's, from which code that we do not see may receive as well.
+void tells_all(Thread* self, Address object) {
+  if (!counts(self)) return;
+  const Inside inside(self);
+  release_atomic(*self, object);
+}
+
 void acquires(Thread* self, Address object) {
   if (!counts(self)) return;
   const Inside inside(self);
@@ -174,9 +181,9 @@ void on_semaphore_wait(Thread* self, Address, Address semaphore) { acquires(self
 void on_semaphore_seen(Thread* self, Address, Address semaphore) { acquires(self, semaphore); }
 void on_once_done(Thread* self, Address, Address once) { releases(self, once); }
 void on_once_seen(Thread* self, Address, Address once) { acquires(self, once); }
-void on_happens_before(Thread* self, Address, Address object) { releases(self, object); }
+void on_happens_before(Thread* self, Address, Address object) { tells_all(self, object); }
 void on_happens_after(Thread* self, Address, Address object) { acquires(self, object); }
-void on_send_begin(Thread* self, Address, Address object) { releases(self, object); }
+void on_send_begin(Thread* self, Address, Address object) { tells_all(self, object); }
 void on_send_read(Thread*, Address, Address, size_t) {}
 void on_send_end(Thread*, Address) {}
 

@@ -25,8 +25,8 @@ extern Lock state_lock;  // guards watches, jobs, the list of threads and insert
 
 void release(Thread& self, Address object);
 void acquire(Thread& self, Address object);
-// Of an atomic. Code that is not instrumented may read or write it, too: what such code told may be
-// acquired by it, and what it releases may reach such code.
+// Of an atomic, or of something that the kernel has. Code that is not instrumented may use it, too:
+// what such code told may be acquired by it, and what it releases may reach such code.
 void release_atomic(Thread& self, Address object);
 void acquire_atomic(Thread& self, Address object);
 void release_relaxed(Thread& self,
