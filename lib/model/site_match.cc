@@ -136,12 +136,19 @@ Shift compare_places(const Site& a, const Site& b, bool exact_function) {
   return a.line == b.line || exact_function ? Shift::kHere : Shift::kMoved;
 }
 
+// Whether the line names the variable in exactly one place: by its last part that occurs there, for
+// the fields that a library's function touches are not in the line that calls it.
 bool names_once(std::string_view raw_text, std::string_view raw_variable) {
   const std::string text = normalize_text(raw_text), variable = normalize_variable(raw_variable);
-  const std::string_view last = std::string_view(variable).substr(variable.find_last_of(":.") + 1);
-  if (last.empty()) return false;
-  const size_t first = text.find(last);
-  return first != std::string::npos && text.find(last, first + 1) == std::string::npos;
+  for (std::string_view rest = variable; !rest.empty();) {
+    const size_t before = rest.find_last_of(":.*");
+    std::string_view part = rest.substr(before == std::string_view::npos ? 0 : before + 1);
+    part = part.substr(0, part.find('['));  // source[][]
+    const size_t first = part.empty() ? std::string::npos : text.find(part);
+    if (first != std::string::npos) return text.find(part, first + 1) == std::string::npos;
+    rest = rest.substr(0, before == std::string_view::npos ? 0 : before);
+  }
+  return false;
 }
 
 // One line may access several things: does a known hint select the same one on both sides?
