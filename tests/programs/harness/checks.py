@@ -191,7 +191,7 @@ def identity(options, sources, work):
     for group in wrong:
         print("merged  " + "  WITH  ".join(f"{judge.words(lines)} ({', '.join(kinds)})" for _, lines, kinds in group))
     share = same / pairs if pairs else 0.0
-    least = SAME_IN_PART if options.shard else SAME_AT_LEAST
+    least = SAME_AT_LEAST if options.shard.endswith("/1") else SAME_IN_PART
     print(f"{len(labels)} findings of {len(BUILDS)} builds: {same} of {pairs} pairs of builds agree ({share:.1%}, at least "
           f"{least:.0%} wanted), {len(wrong)} wrong merges")
     return good and share >= least and not wrong
