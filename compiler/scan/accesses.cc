@@ -293,6 +293,13 @@ void AccessFinder::add_call(const llvm::CallBase& call, std::vector<Access>& out
   const uint64_t size = name.contains("12basic_stringI") ? kStringSize : 0;
   for (const Clause& clause : *model) {
     if (clause.a < 0 || static_cast<unsigned>(clause.a) >= call.arg_size()) continue;
+    if (clause.effect == Effect::kReadsFrom || clause.effect == Effect::kWritesFrom) {
+      const bool reads = clause.effect == Effect::kReadsFrom;
+      for (unsigned i = static_cast<unsigned>(clause.a); i < call.arg_size(); ++i)
+        if (call.getArgOperand(i)->getType()->isPointerTy())
+          add(call, reads ? AccessKind::kRead : AccessKind::kWrite, call.getArgOperand(i), 0, out);
+      continue;
+    }
     const llvm::Value* argument = call.getArgOperand(static_cast<unsigned>(clause.a));
     if (!argument->getType()->isPointerTy()) continue;
     if (clause.effect == Effect::kLock || clause.effect == Effect::kUnlock ||

@@ -9,10 +9,11 @@
 //   spawn HANDLE FUNCTION DATA                    HANDLE points to the handle; - if there is none
 //   join N | tryjoin N | join-at N                the handle; join-at: a pointer to it
 //   wait N | signal N                             orders what follows after what precedes
-//   reads N | writes N | copies TO FROM | returns N | fresh | exits | none | handler FUNCTION
-//   calls FUNCTION [DATA [AS]]                    calls it with DATA as its argument AS (0)
-//   registers FUNCTION [DATA [EVENT]]             a loop calls it
-//   belongs EVENT LOOP | dispatches [LOOP]        it calls what belongs to it, and what to no loop
+//   reads-from N | writes-from N                  each pointer from argument N on, as printf and
+//   scanf do reads N | writes N | copies TO FROM | returns N | fresh | exits | none | handler
+//   FUNCTION calls FUNCTION [DATA [AS]]                    calls it with DATA as its argument AS
+//   (0) registers FUNCTION [DATA [EVENT]]             a loop calls it belongs EVENT LOOP |
+//   dispatches [LOOP]        it calls what belongs to it, and what to no loop
 #pragma once
 
 #include <llvm/IR/InstrTypes.h>
@@ -48,6 +49,8 @@ enum class Effect : uint8_t {
   kSignal,
   kReads,
   kWrites,
+  kReadsFrom,
+  kWritesFrom,
   kCopies,
   kReturns,
   kFresh,
