@@ -112,45 +112,37 @@ TEST(Story, TheSameCallIsFoundInTheOtherOrder) {
   EXPECT_EQ(same_call(e.recording, e.model, e.node(jobs.made), none.recording, none.model), ~0u);
 }
 
-// The second job's child is created first in the other run, so the two have each other's numbers.
-TEST(Story, TheSameCallIsFoundAlthoughProcessesHaveOtherNumbers) {
-  testing::EventScript script, other;
-  for (testing::EventScript* one : {&script, &other}) {
-    one->exec(1, "/bin/sh");
-    one->fork(1, 2);
-    one->fork(1, 3);
+// Two jobs open one file, each in a child. In the other run the second job's child is created
+// first, so the two have each other's numbers.
+struct Numbered {
+  explicit Numbered(bool reversed) {
+    script.exec(1, "/bin/sh");
+    script.fork(1, 2);
+    script.fork(1, 3);
+    script.fork(reversed ? 3 : 2, 4);
+    script.fork(reversed ? 2 : 3, 5);
+    const uint32_t of_4 = script.open(4, "/status", O_CREAT | O_TRUNC, 3);
+    const uint32_t of_5 = script.open(5, "/status", O_CREAT | O_TRUNC, 3);
+    first = reversed ? of_5 : of_4;
+    second = reversed ? of_4 : of_5;
   }
-  script.fork(2, 4);
-  script.fork(3, 5);
-  script.open(4, "/status", O_CREAT | O_TRUNC, 3);
-  const uint32_t wanted = script.open(5, "/status", O_CREAT | O_TRUNC, 3);
-  other.fork(3, 4);
-  other.fork(2, 5);
-  const uint32_t found = other.open(4, "/status", O_CREAT | O_TRUNC, 3);
-  other.open(5, "/status", O_CREAT | O_TRUNC, 3);
-  const testing::Examined e(script), failed(other);
-  EXPECT_EQ(same_call(e.recording, e.model, e.node(wanted), failed.recording, failed.model),
-            failed.node(found));
+  testing::EventScript script;
+  uint32_t first = 0, second = 0;  // the opens of the two jobs
+};
+
+TEST(Story, TheSameCallIsFoundAlthoughProcessesHaveOtherNumbers) {
+  const Numbered recorded(false), other(true);
+  const testing::Examined e(recorded.script), failed(other.script);
+  EXPECT_EQ(
+      same_call(e.recording, e.model, e.node(recorded.second), failed.recording, failed.model),
+      failed.node(other.second));
 }
 
 TEST(Story, AProcessHasOneNumberInBothOrders) {
-  testing::EventScript script, other;
-  for (testing::EventScript* one : {&script, &other}) {
-    one->exec(1, "/bin/sh");
-    one->fork(1, 2);
-    one->fork(1, 3);
-  }
-  script.fork(2, 4);
-  script.fork(3, 5);
-  const uint32_t first = script.open(4, "/status", O_CREAT | O_TRUNC, 3);
-  const uint32_t second = script.open(5, "/status", O_CREAT | O_TRUNC, 3);
-  other.fork(3, 4);
-  other.fork(2, 5);
-  other.open(4, "/status", O_CREAT | O_TRUNC, 3);
-  other.open(5, "/status", O_CREAT | O_TRUNC, 3);
-  const testing::Examined e(script), failed(other);
+  const Numbered recorded(false), other(true);
+  const testing::Examined e(recorded.script), failed(other.script);
   races::ProcessRace race;
-  race.anchors = {e.node(first), e.node(second)};
+  race.anchors = {e.node(recorded.first), e.node(recorded.second)};
   const std::vector<races::Branch> branches = races::make_branches(e.model, e.graph, race, 0);
   ASSERT_EQ(branches.size(), 1U);
   const Story story = tell_failed_story(e.recording, e.model, race, branches[0], failed.recording);

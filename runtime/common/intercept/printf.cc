@@ -63,46 +63,23 @@ PRINTING(__printf_chk, (int flag, const char* format, ...), stdout,
          REAL(__vprintf_chk)(flag, format, list))
 #undef PRINTING
 
-INTERCEPT(int, vfscanf, (FILE * file, const char* format, va_list list)) {
-  va_list results;
-  va_copy(results, list);
-  const int count = REAL(vfscanf)(file, format, list);
-  stream_received(CALLER, file);
-  scanned(CALLER, count, format, results);
-  va_end(results);
-  return count;
-}
+// `list` is not what it was after the call. What is read of a text is not known afterwards: missed.
+#define SCANNING_LIST(name, from, received)                        \
+  INTERCEPT(int, name, (from, const char* format, va_list list)) { \
+    va_list results;                                               \
+    va_copy(results, list);                                        \
+    const int count = REAL(name)(source, format, list);            \
+    received;                                                      \
+    scanned(CALLER, count, format, results);                       \
+    va_end(results);                                               \
+    return count;                                                  \
+  }
+SCANNING_LIST(vfscanf, FILE* source, stream_received(CALLER, source))
+SCANNING_LIST(__isoc99_vfscanf, FILE* source, stream_received(CALLER, source))
+SCANNING_LIST(vsscanf, const char* source, )
+SCANNING_LIST(__isoc99_vsscanf, const char* source, )
+#undef SCANNING_LIST
 
-INTERCEPT(int, __isoc99_vfscanf, (FILE * file, const char* format, va_list list)) {
-  va_list results;
-  va_copy(results, list);
-  const int count = REAL(__isoc99_vfscanf)(file, format, list);
-  stream_received(CALLER, file);
-  scanned(CALLER, count, format, results);
-  va_end(results);
-  return count;
-}
-
-// What is read of the text is not known afterwards: missed.
-INTERCEPT(int, vsscanf, (const char* text, const char* format, va_list list)) {
-  va_list results;
-  va_copy(results, list);
-  const int count = REAL(vsscanf)(text, format, list);
-  scanned(CALLER, count, format, results);
-  va_end(results);
-  return count;
-}
-
-INTERCEPT(int, __isoc99_vsscanf, (const char* text, const char* format, va_list list)) {
-  va_list results;
-  va_copy(results, list);
-  const int count = REAL(__isoc99_vsscanf)(text, format, list);
-  scanned(CALLER, count, format, results);
-  va_end(results);
-  return count;
-}
-
-// `list` is not what it was after the call.
 #define SCANNING(name, parameters, call, received)         \
   EXPORTED int intercept_##name parameters __asm__(#name); \
   extern "C" int intercept_##name parameters {             \
