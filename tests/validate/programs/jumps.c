@@ -1,8 +1,8 @@
 /* A signal's handler jumps out of a thread that is about to make its access, which is then never
  * made: the other thread's access comes after the jump, by release and acquire. With the argument
- * "racy" the other thread does not wait for that. The sleeps order nothing: two are between looks at
- * the turn, which is the release and acquire meant, and one is between the signals that are to come
- * while a thread is held back. */
+ * "racy" the other thread does not wait for that. The sleeps order nothing: two are between looks
+ * at the turn, which is the release and acquire meant, and one is between the signals that are to
+ * come while a thread is held back. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <setjmp.h>
